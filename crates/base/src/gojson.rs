@@ -1,0 +1,147 @@
+//! JSON text as Go's `encoding/json` writes it: `<`, `>`, `&` and the two line separators escaped.
+//!
+//! `serde_json` writes the same values with those characters bare. Answers of an API server,
+//! annotations such as `last-applied-configuration` and digests over JSON are observable, so they
+//! go through here.
+
+use serde_json::Value;
+
+/// `value` as one line of JSON, object keys in order, the way `json.Marshal` writes it.
+pub fn to_string(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value);
+    out
+}
+
+/// Appends `value` to `out` the way `json.Marshal` writes it.
+pub fn write(out: &mut String, value: &Value) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(number) => write_number(out, number),
+        Value::String(text) => write_text(out, text),
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write(out, item);
+            }
+            out.push(']');
+        }
+        Value::Object(fields) => {
+            out.push('{');
+            for (index, (name, field)) in fields.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_text(out, name);
+                out.push(':');
+                write(out, field);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Appends a number as Go writes it: integers plainly, floats shortest, exponents like `1e+21`.
+pub fn write_number(out: &mut String, number: &serde_json::Number) {
+    use std::fmt::Write as _;
+    if number.is_f64() {
+        out.push_str(&float(number.as_f64().unwrap_or_default()));
+    } else {
+        let _ = write!(out, "{number}");
+    }
+}
+
+/// A float as `encoding/json` writes it: `%e` below 1e-6 and from 1e21 on, `%f` between.
+pub fn float(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{value:e}");
+        // Go pads no exponent but always signs it: 1e+21, 1e-7.
+        match text.split_once('e') {
+            Some((digits, exponent)) if exponent.starts_with('-') => {
+                format!("{digits}e{exponent}")
+            }
+            Some((digits, exponent)) => format!("{digits}e+{exponent}"),
+            None => text,
+        }
+    } else {
+        format!("{value}")
+    }
+}
+
+/// Appends `text` as a JSON string with Go's escapes.
+pub fn write_text(out: &mut String, text: &str) {
+    use std::fmt::Write as _;
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(character));
+            }
+            control if u32::from(control) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+/// `text` in double quotes as Go's `%q` and `strconv.Quote` write it.
+pub fn quote(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            control if u32::from(control) < 0x20 || control == '\u{7f}' => {
+                let _ = write!(out, "\\x{:02x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn escapes_like_go() {
+        let cases = [
+            (json!("a<b>&c"), r#""a\u003cb\u003e\u0026c""#),
+            (json!("\u{2028}\u{1}\u{8}"), r#""\u2028\u0001\b""#),
+            (json!({"b": 1, "a": [true, null]}), r#"{"a":[true,null],"b":1}"#),
+            (json!(1e21), "1e+21"),
+            (json!(1e-7), "1e-7"),
+            (json!(0.5), "0.5"),
+            (json!(100.0), "100"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(super::to_string(&value), expected);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The words every crate shares: Go's durations, times, quantities and JSON text, and the clock.
+//!
+//! Nothing here does input or output, and nothing here reads the time by itself: a [`clock::Clock`]
+//! is handed in, so that a simulation can own it.
+
+pub mod clock;
+pub mod gojson;

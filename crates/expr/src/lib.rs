@@ -1,0 +1,1 @@
+//! CEL as Kubernetes and Flux have it, bounded in size and time.

@@ -1,0 +1,1 @@
+//! YAML documents as Go's tools read and write them.
