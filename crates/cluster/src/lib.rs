@@ -1,1 +1,5 @@
 //! An embedded Kubernetes API server with simulated workloads.
+
+pub mod kind;
+pub mod printer;
+pub mod status;
