@@ -4,4 +4,7 @@
 //! is handed in, so that a simulation can own it.
 
 pub mod clock;
+pub mod duration;
 pub mod gojson;
+pub mod quantity;
+pub mod time;
