@@ -74,6 +74,28 @@ pub fn float(value: f64) -> String {
     }
 }
 
+/// A float as Go's `%v` prints it: `%e` below 1e-4 and from 1e6 on (1e+06, 1.5e-05), `%f` between.
+///
+/// Unlike in JSON, `123456789.0` is `1.23456789e+08`.
+pub fn display_float(value: f64) -> String {
+    let text = format!("{value:e}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return if value.is_nan() {
+            "NaN".to_owned()
+        } else if value > 0.0 {
+            "+Inf".to_owned()
+        } else {
+            "-Inf".to_owned()
+        };
+    };
+    let power: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&power) {
+        return format!("{value}");
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", power.abs())
+}
+
 /// Appends `text` as a JSON string with Go's escapes.
 pub fn write_text(out: &mut String, text: &str) {
     use std::fmt::Write as _;
@@ -142,6 +164,22 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(super::to_string(&value), expected);
+        }
+    }
+
+    #[test]
+    fn floats_print_like_percent_v() {
+        let cases = [
+            (1e5, "100000"),
+            (1e6, "1e+06"),
+            (123_456_789.0, "1.23456789e+08"),
+            (0.0001, "0.0001"),
+            (-2.5e-7, "-2.5e-07"),
+            (1.5, "1.5"),
+            (2.0, "2"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(super::display_float(value), expected);
         }
     }
 }

@@ -194,6 +194,9 @@ impl FieldError {
             out.push_str(": ");
             match value {
                 Value::String(text) => out.push_str(&gojson::quote(text)),
+                Value::Number(number) if number.is_f64() => {
+                    out.push_str(&gojson::display_float(number.as_f64().unwrap_or_default()));
+                }
                 other => out.push_str(&gojson::to_string(other)),
             }
         }
