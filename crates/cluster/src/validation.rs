@@ -1,0 +1,89 @@
+//! The vocabulary that the validation of kinds is written in: names, labels, metadata, numbers.
+//!
+//! Message texts, fields and their order are upstream's. Go iterates maps in random order; here
+//! keys are visited sorted.
+
+use serde_json::Value;
+use sluice_base::gojson;
+use sluice_schema::field::{ErrorType, FieldError, Path};
+
+use crate::value::same;
+
+pub mod labels;
+pub mod metadata;
+pub mod names;
+pub(crate) mod quantity;
+
+/// What upstream says of a changed field that may not change.
+pub(crate) const IMMUTABLE: &str = "field is immutable";
+
+/// `must be between low and high, inclusive`.
+pub(crate) fn range_message(low: i64, high: i64) -> String {
+    format!("must be between {low} and {high}, inclusive")
+}
+
+/// An error where the value is negative.
+pub(crate) fn non_negative(value: i64, path: &Path) -> Vec<FieldError> {
+    if value < 0 {
+        return vec![FieldError::invalid(path, value, "must be greater than or equal to 0")];
+    }
+    Vec::new()
+}
+
+/// An error where the value is zero or less.
+pub(crate) fn positive(value: i64, path: &Path) -> Vec<FieldError> {
+    if value <= 0 {
+        return vec![FieldError::invalid(path, value, "must be greater than 0")];
+    }
+    Vec::new()
+}
+
+/// An error where the value is no port number.
+pub(crate) fn port_number(value: i64, path: &Path) -> Vec<FieldError> {
+    if (1..=65535).contains(&value) {
+        return Vec::new();
+    }
+    vec![FieldError::invalid(path, value, range_message(1, 65535))]
+}
+
+/// An error where the value changed.
+pub(crate) fn immutable(new: &Value, old: &Value, path: &Path) -> Vec<FieldError> {
+    if same(new, old) {
+        return Vec::new();
+    }
+    vec![FieldError::invalid(path, new.clone(), IMMUTABLE)]
+}
+
+/// An `Invalid` error whose value is printed as given: Go prints structs in declaration order,
+/// which a JSON value does not keep.
+pub(crate) fn invalid_raw(path: &Path, printed: &str, detail: &str) -> FieldError {
+    FieldError {
+        kind: ErrorType::Invalid,
+        field: path.to_string(),
+        value: None,
+        detail: format!("{printed}: {detail}"),
+    }
+}
+
+/// One `Invalid` error per message.
+pub(crate) fn invalid_each(path: &Path, value: &str, messages: Vec<String>) -> Vec<FieldError> {
+    messages.into_iter().map(|message| FieldError::invalid(path, value, message)).collect()
+}
+
+/// The object as Go prints a struct whose fields are declared in the order `names`; fields that
+/// are not named are left out, absent ones as well.
+pub(crate) fn in_order(value: &Value, names: &[&str]) -> String {
+    let mut out = String::from("{");
+    for name in names {
+        if let Some(field) = value.get(name) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            out.push_str(&gojson::quote(name));
+            out.push(':');
+            gojson::write(&mut out, field);
+        }
+    }
+    out.push('}');
+    out
+}
