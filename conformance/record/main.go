@@ -10,7 +10,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: record cluster SERVER TOKEN | record types"))
+		fail(fmt.Errorf("usage: record cluster SERVER TOKEN | types | decode"))
 	}
 	var answer any
 	var err error
@@ -22,6 +22,8 @@ func main() {
 		answer, err = recordCluster(os.Args[2], os.Args[3])
 	case "types":
 		answer, err = recordTypes()
+	case "decode":
+		answer, err = recordDecode(28)
 	default:
 		err = fmt.Errorf("unknown subject %q", os.Args[1])
 	}

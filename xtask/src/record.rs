@@ -1,7 +1,8 @@
 //! Records what a real Kubernetes says about itself into `crates/schema/data`.
 //!
 //! `record cluster SERVER TOKEN` asks a fresh API server, `record types` asks the Go types it is
-//! made of. The asking is done by the Go program in `conformance/record`; here its answers are
+//! made of, and the other subjects ask Go's libraries what they do with generated cases, which are
+//! kept as goldens of the tests. The asking is done by the Go program in `conformance/record`; here its answers are
 //! reduced, laid out one member per line (so that a reader can find a member without parsing the
 //! rest) and compressed.
 
@@ -30,16 +31,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
             if release != RELEASE {
                 return Err(format!("the server is {release}, the Go modules are {RELEASE}").into());
             }
-            store("openapi", &cluster::openapi(&answer)?)?;
-            store("discovery", &cluster::discovery(&answer)?)?;
-            store("bootstrap", &cluster::bootstrap(&answer)?)
+            store(&data("openapi"), &cluster::openapi(&answer)?)?;
+            store(&data("discovery"), &cluster::discovery(&answer)?)?;
+            store(&data("bootstrap"), &cluster::bootstrap(&answer)?)
         }
         ["types"] => {
             let answer = ask(&["types"])?;
             let members = answer.as_object().ok_or("the type table is no object")?;
-            store("gotypes", &members.clone().into_iter().collect())
+            store(&data("gotypes"), &members.clone().into_iter().collect())
         }
-        _ => Err("usage: record cluster SERVER TOKEN | record types".into()),
+        [subject @ "decode"] => {
+            let answer = ask(&[subject])?;
+            let members = answer.as_object().ok_or("the cases are no object")?;
+            let path = root().join(format!("crates/schema/tests/goldens/{subject}.json.gz"));
+            store(&path, &members.clone().into_iter().collect())
+        }
+        _ => Err("usage: record cluster SERVER TOKEN | types | decode".into()),
     }
 }
 
@@ -58,7 +65,7 @@ fn ask(arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
 }
 
 /// Writes `members` as one JSON object, one member per line, compressed without a time stamp.
-fn store(subject: &str, members: &BTreeMap<String, Value>) -> Result<(), Box<dyn Error>> {
+fn store(path: &Path, members: &BTreeMap<String, Value>) -> Result<(), Box<dyn Error>> {
     let mut text = String::from("{\n");
     for (index, (name, member)) in members.iter().enumerate() {
         if index > 0 {
@@ -69,11 +76,18 @@ fn store(subject: &str, members: &BTreeMap<String, Value>) -> Result<(), Box<dyn
         text.push_str(&serde_json::to_string(member)?);
     }
     text.push_str("\n}\n");
-    let path = root().join(format!("crates/schema/data/kubernetes-{RELEASE}.{subject}.json.gz"));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
     let mut encoder = GzBuilder::new().write(fs::File::create(path)?, Compression::best());
     encoder.write_all(text.as_bytes())?;
     encoder.finish()?;
     Ok(())
+}
+
+/// Where a part of the recorded release lies.
+fn data(subject: &str) -> PathBuf {
+    root().join(format!("crates/schema/data/kubernetes-{RELEASE}.{subject}.json.gz"))
 }
 
 fn root() -> PathBuf {

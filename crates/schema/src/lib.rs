@@ -1,11 +1,13 @@
 //! What the Kubernetes API knows about the shape of objects, as pure functions over JSON.
 //!
 //! - [`field`]: paths and field errors in upstream's words.
+//! - [`gotypes`]: what decoding into the Go types and encoding again does to an object.
 //! - [`metadata`]: what is wrong with an object's `metadata`.
 //! - [`names`]: the rules for names, label keys and label values.
 //! - [`recorded`]: OpenAPI, discovery and first objects of a real Kubernetes.
 
 pub mod field;
+pub mod gotypes;
 pub mod metadata;
 pub mod names;
 pub mod recorded;

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use discovery::{Discovery, Group, Resource, Subresource, Version};
 pub use openapi::OpenApi;
 
-use members::Members;
+pub(crate) use members::Members;
 
 /// The release the data was recorded from.
 pub const RELEASE: &str = "1.35.4";
