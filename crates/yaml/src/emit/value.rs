@@ -1,0 +1,141 @@
+//! JSON values in block style, as `sigs.k8s.io/yaml` prints them.
+
+use serde_json::{Map, Number, Value};
+
+use super::order;
+use super::scalar::Analysis;
+use super::writer::Writer;
+use crate::resolve::{Meaning, is_base_sixty, resolve};
+use crate::token::ScalarStyle;
+use crate::{Dialect, gofmt};
+
+/// `value` as `yaml.Marshal` of `sigs.k8s.io/yaml` prints it.
+///
+/// Keys are sorted, sequences inside mappings are not indented, lines are folded at the first space
+/// after column 80, and a text is quoted where YAML 1.1 would take it for something else.
+pub fn from_json(value: &Value) -> String {
+    let mut writer = Writer::new(Dialect::V2, 2, Some(80));
+    writer.value(value, Place::Root);
+    writer.write_indent();
+    writer.out
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Item,
+    Field,
+    SimpleKey,
+    ComplexKey,
+}
+
+impl Writer {
+    fn value(&mut self, value: &Value, place: Place) {
+        match value {
+            Value::Null => self.literal("null"),
+            Value::Bool(true) => self.literal("true"),
+            Value::Bool(false) => self.literal("false"),
+            Value::Number(number) => self.literal(&number_text(number)),
+            Value::String(text) => self.text(text, place),
+            Value::Array(items) if items.is_empty() => self.empty("[", "]"),
+            Value::Object(fields) if fields.is_empty() => self.empty("{", "}"),
+            Value::Array(items) => self.items(items, place),
+            Value::Object(fields) => self.fields(fields),
+        }
+    }
+
+    /// Writes a word or a number, which every context takes plainly.
+    fn literal(&mut self, text: &str) {
+        if !self.whitespace {
+            self.put(' ');
+        }
+        self.put_ascii(text);
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    fn empty(&mut self, open: &str, close: &str) {
+        self.write_indicator_as(open, true, true, false);
+        self.write_indicator(close, false);
+    }
+
+    fn text(&mut self, text: &str, place: Place) {
+        let analysis = Analysis::of(text, self.dialect);
+        let simple_key = place == Place::SimpleKey;
+        let wanted = if text.contains('\n') {
+            ScalarStyle::Literal
+        } else if resolve(text, self.dialect) == Meaning::Text && !is_base_sixty(text) {
+            ScalarStyle::Plain
+        } else {
+            ScalarStyle::DoubleQuoted
+        };
+        let style = self.select_style(wanted, text, analysis, simple_key);
+        let indent = self.indent;
+        self.indent = self.deeper();
+        self.write_scalar(text, style, simple_key);
+        self.indent = indent;
+    }
+
+    /// The indentation of what is inside the collection at hand.
+    fn deeper(&self) -> isize {
+        if self.indent < 0 {
+            self.step.cast_signed()
+        } else {
+            self.indent + self.step.cast_signed()
+        }
+    }
+
+    fn items(&mut self, items: &[Value], place: Place) {
+        let indent = self.indent;
+        let in_mapping = matches!(place, Place::Field | Place::ComplexKey);
+        if indent < 0 {
+            self.indent = 0;
+        } else if !in_mapping || self.indention {
+            self.indent = self.deeper();
+        }
+        for item in items {
+            self.write_indent();
+            self.write_indicator_as("-", true, false, true);
+            self.value(item, Place::Item);
+        }
+        self.indent = indent;
+    }
+
+    fn fields(&mut self, fields: &Map<String, Value>) {
+        let indent = self.indent;
+        self.indent = if indent < 0 { 0 } else { self.deeper() };
+        let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+        order::sort_by_key(&mut sorted, |(name, _)| name);
+        for (name, field) in sorted {
+            self.write_indent();
+            let multiline = Analysis::of(name, self.dialect).multiline;
+            if !multiline && name.len() <= 128 {
+                self.text(name, Place::SimpleKey);
+                self.write_indicator(":", false);
+            } else {
+                self.write_indicator_as("?", true, false, true);
+                self.text(name, Place::ComplexKey);
+                self.write_indent();
+                self.write_indicator_as(":", true, false, true);
+            }
+            self.value(field, Place::Field);
+        }
+        self.indent = indent;
+    }
+}
+
+/// A number as it comes out of Go's JSON and go-yaml's reading of that.
+fn number_text(number: &Number) -> String {
+    match number.as_f64() {
+        Some(value) if number.is_f64() => {
+            let json = gofmt::json(value);
+            match resolve(&json, Dialect::V2) {
+                Meaning::Integer(value) => value.to_string(),
+                Meaning::Unsigned(value) => value.to_string(),
+                _ => gofmt::general(value),
+            }
+        }
+        _ => number.to_string(),
+    }
+}

@@ -1,0 +1,53 @@
+//! Why a text could not be read, in go-yaml's words.
+
+use std::fmt;
+
+/// Why a text could not be read; its `Display` is the text that go-yaml gives.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is not YAML.
+    Syntax {
+        /// The line that go-yaml names, counted from one; it names none for the first line.
+        line: Option<usize>,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The text is YAML, but some of its values cannot be taken as they are.
+    Values(Vec<String>),
+    /// The values are there, but JSON has no form for them.
+    Json(String),
+}
+
+impl Error {
+    /// A problem without a place.
+    pub(crate) fn problem(problem: impl Into<String>) -> Self {
+        Self::Syntax { line: None, problem: problem.into() }
+    }
+
+    /// The line the error names, counted from one.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Syntax { line, .. } => *line,
+            Self::Values(problems) => {
+                let rest = problems.first()?.strip_prefix("line ")?;
+                rest.split_once(':')?.0.parse().ok()
+            }
+            Self::Json(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { line: Some(line), problem } => {
+                write!(formatter, "yaml: line {line}: {problem}")
+            }
+            Self::Syntax { line: None, problem } => write!(formatter, "yaml: {problem}"),
+            Self::Values(problems) => {
+                write!(formatter, "yaml: unmarshal errors:\n  {}", problems.join("\n  "))
+            }
+            Self::Json(problem) => formatter.write_str(problem),
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! Text to tokens, as libyaml and its Go port cut it.
+//!
+//! The scanner looks ahead only as far as it must to know whether what it just read is a key
+//! without `?` (a *simple key*): those are found when their `:` comes, and the tokens in front of
+//! them are put into the queue afterwards. Only text of an earlier document decides about a token,
+//! so a broken second document does not hurt a reader of the first.
+
+mod property;
+mod scalar;
+
+use std::collections::VecDeque;
+
+use crate::Dialect;
+use crate::token::{Mark, Token, TokenKind};
+
+/// A key without `?` must be followed by its `:` within this many characters.
+const SIMPLE_KEY_LENGTH: usize = 1024;
+
+/// What stops scanning or parsing, with the two places that go-yaml keeps.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    /// Whether the scanner found it; its lines count from zero, the parser's from one.
+    pub(crate) scanner: bool,
+    pub(crate) context: Mark,
+    pub(crate) place: Mark,
+    pub(crate) problem: &'static str,
+}
+
+/// A place where a simple key may have started.
+#[derive(Debug, Clone, Copy, Default)]
+struct SimpleKey {
+    possible: bool,
+    required: bool,
+    /// go-yaml forgets to wait for the `:` of an empty flow collection; see `decrease_flow_level`.
+    forgotten: bool,
+    token_number: usize,
+    mark: Mark,
+}
+
+/// The scanner over one text.
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    dialect: Dialect,
+    position: usize,
+    line: usize,
+    /// Bytes so far that continue a character, so that `position - continued` counts characters.
+    continued: usize,
+    /// The character index of the first character of this line.
+    line_start: usize,
+    tokens: VecDeque<Token<'a>>,
+    tokens_taken: usize,
+    head_is_ready: bool,
+    indent: isize,
+    indents: Vec<isize>,
+    simple_keys: Vec<SimpleKey>,
+    simple_key_allowed: bool,
+    flow_level: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a str, dialect: Dialect) -> Self {
+        // A second byte order mark is skipped like the first; the input removed that one.
+        let position = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            dialect,
+            position,
+            line: 0,
+            continued: position.saturating_sub(1),
+            line_start: 0,
+            tokens: VecDeque::new(),
+            tokens_taken: 0,
+            head_is_ready: false,
+            indent: -1,
+            indents: Vec::new(),
+            simple_keys: vec![SimpleKey::default()],
+            simple_key_allowed: true,
+            flow_level: 0,
+        }
+    }
+
+    /// The next token, which stays in the queue.
+    pub(crate) fn peek(&mut self) -> Result<&Token<'a>, Fault> {
+        if !self.head_is_ready {
+            self.fetch_more_tokens()?;
+        }
+        self.tokens.front().ok_or(Fault {
+            scanner: true,
+            context: Mark::default(),
+            place: Mark::default(),
+            problem: "unknown problem parsing YAML content",
+        })
+    }
+
+    /// Takes the token that `peek` showed out of the queue.
+    pub(crate) fn take(&mut self) -> Option<Token<'a>> {
+        self.head_is_ready = false;
+        self.tokens_taken += 1;
+        self.tokens.pop_front()
+    }
+
+    // --- characters -----------------------------------------------------------------------------
+
+    fn at(&self, offset: usize) -> u8 {
+        self.bytes.get(self.position + offset).copied().unwrap_or(0)
+    }
+
+    fn mark(&self) -> Mark {
+        let index = self.position - self.continued;
+        Mark { index, line: self.line, column: index - self.line_start }
+    }
+
+    fn column(&self) -> usize {
+        self.position - self.continued - self.line_start
+    }
+
+    /// Steps over one character.
+    fn skip(&mut self) {
+        let width = match self.at(0) {
+            0..=0x7F => 1,
+            0x80..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0.. => 4,
+        };
+        self.position += width;
+        self.continued += width - 1;
+    }
+
+    /// Steps to byte `end`, which is on the same line.
+    fn skip_to(&mut self, end: usize) {
+        let passed = &self.bytes[self.position..end];
+        if !passed.is_ascii() {
+            self.continued += passed.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
+        }
+        self.position = end;
+    }
+
+    fn break_width_at(&self, position: usize) -> usize {
+        let byte = |offset: usize| self.bytes.get(position + offset).copied().unwrap_or(0);
+        match byte(0) {
+            b'\r' if byte(1) == b'\n' => 2,
+            b'\n' | b'\r' => 1,
+            0xC2 if byte(1) == 0x85 => 2,
+            0xE2 if byte(1) == 0x80 && matches!(byte(2), 0xA8 | 0xA9) => 3,
+            _ => 0,
+        }
+    }
+
+    fn is_break(&self, offset: usize) -> bool {
+        self.break_width_at(self.position + offset) > 0
+    }
+
+    fn is_blank(&self, offset: usize) -> bool {
+        matches!(self.at(offset), b' ' | b'\t')
+    }
+
+    fn is_end(&self, offset: usize) -> bool {
+        self.at(offset) == 0
+    }
+
+    fn is_break_or_end(&self, offset: usize) -> bool {
+        self.is_end(offset) || self.is_break(offset)
+    }
+
+    fn is_blank_break_or_end(&self, offset: usize) -> bool {
+        self.is_blank(offset) || self.is_break_or_end(offset)
+    }
+
+    /// Steps over a line break, if there is one.
+    fn skip_line(&mut self) {
+        let width = self.break_width_at(self.position);
+        if width == 0 {
+            return;
+        }
+        // CR LF counts as two characters, every other break as one.
+        self.continued += if self.at(0) == b'\r' { 0 } else { width - 1 };
+        self.position += width;
+        self.line += 1;
+        self.line_start = self.position - self.continued;
+    }
+
+    /// Steps over a line break and appends it to `out`, as a line feed unless it is U+2028 or 2029.
+    fn read_line(&mut self, out: &mut String) {
+        let width = self.break_width_at(self.position);
+        if width == 3 {
+            out.push_str(&self.text[self.position..self.position + width]);
+        } else if width > 0 {
+            out.push('\n');
+        }
+        self.skip_line();
+    }
+
+    /// The byte where this line ends.
+    fn line_end(&self) -> usize {
+        let mut end = self.position;
+        while let Some(byte) = self.bytes.get(end) {
+            match byte {
+                b'\n' | b'\r' => break,
+                0xC2 | 0xE2 if self.break_width_at(end) > 0 => break,
+                _ => end += 1,
+            }
+        }
+        end
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.is_blank(0) {
+            self.position += 1;
+        }
+    }
+
+    fn skip_comment(&mut self) {
+        if self.at(0) == b'#' {
+            self.skip_to(self.line_end());
+        }
+    }
+
+    fn fault(&self, context: Mark, problem: &'static str) -> Fault {
+        Fault { scanner: true, context, place: self.mark(), problem }
+    }
+
+    fn document_indicator(&self, character: u8) -> bool {
+        self.at(0) == character
+            && self.at(1) == character
+            && self.at(2) == character
+            && self.is_blank_break_or_end(3)
+    }
+
+    // --- the queue ------------------------------------------------------------------------------
+
+    fn fetch_more_tokens(&mut self) -> Result<(), Fault> {
+        // go-yaml v3 keeps two tokens in hand to place comments; its errors come that much earlier.
+        let in_hand = match self.dialect {
+            Dialect::V2 => 0,
+            Dialect::V3 => 2,
+        };
+        loop {
+            if self.tokens.len() > in_hand && !self.head_may_be_key()? {
+                break;
+            }
+            self.fetch_next_token()?;
+        }
+        self.head_is_ready = true;
+        Ok(())
+    }
+
+    /// Whether the token at the head of the queue may still turn out to be a simple key.
+    fn head_may_be_key(&mut self) -> Result<bool, Fault> {
+        let head = self.tokens_taken;
+        let found = self
+            .simple_keys
+            .iter()
+            .position(|key| key.possible && !key.forgotten && key.token_number == head);
+        match found {
+            Some(level) => self.simple_key_is_valid(level),
+            None => Ok(false),
+        }
+    }
+
+    fn push(&mut self, mark: Mark, kind: TokenKind<'a>) {
+        self.tokens.push_back(Token { mark, kind });
+    }
+
+    /// Puts a token in front of the token with that number, or last where that one is gone.
+    fn insert(&mut self, token_number: usize, mark: Mark, kind: TokenKind<'a>) {
+        match token_number.checked_sub(self.tokens_taken) {
+            Some(place) if place <= self.tokens.len() => {
+                self.tokens.insert(place, Token { mark, kind });
+            }
+            _ => self.push(mark, kind),
+        }
+    }
+
+    fn next_token_number(&self) -> usize {
+        self.tokens_taken + self.tokens.len()
+    }
+
+    fn fetch_next_token(&mut self) -> Result<(), Fault> {
+        self.scan_to_next_token();
+        self.unroll_indent(self.column().cast_signed());
+
+        let first = self.at(0);
+        let mark = self.mark();
+        let in_flow = self.flow_level > 0;
+        if mark.column == 0 {
+            match first {
+                b'%' => return self.fetch_directive(),
+                b'-' if self.document_indicator(b'-') => {
+                    return self.fetch_document_indicator(TokenKind::DocumentStart);
+                }
+                b'.' if self.document_indicator(b'.') => {
+                    return self.fetch_document_indicator(TokenKind::DocumentEnd);
+                }
+                _ => {}
+            }
+        }
+        match first {
+            0 => self.fetch_stream_end(),
+            b'[' => self.fetch_flow_start(TokenKind::FlowSequenceStart),
+            b'{' => self.fetch_flow_start(TokenKind::FlowMappingStart),
+            b']' => self.fetch_flow_end(TokenKind::FlowSequenceEnd),
+            b'}' => self.fetch_flow_end(TokenKind::FlowMappingEnd),
+            b',' => self.fetch_flow_entry(),
+            b'-' if self.is_blank_break_or_end(1) => self.fetch_block_entry(),
+            b'?' if in_flow || self.is_blank_break_or_end(1) => self.fetch_key(),
+            b':' if in_flow || self.is_blank_break_or_end(1) => self.fetch_value(),
+            b'*' | b'&' => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                self.scan_anchor()
+            }
+            b'!' => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                self.scan_tag()
+            }
+            b'|' | b'>' if !in_flow => {
+                self.remove_simple_key()?;
+                self.simple_key_allowed = true;
+                self.scan_block_scalar()
+            }
+            b'\'' | b'"' => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                self.scan_quoted_scalar()
+            }
+            b' ' | b'\t' | b'\r' | b'\n' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
+                Err(self.fault(mark, "found character that cannot start any token"))
+            }
+            _ => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                self.scan_plain_scalar()
+            }
+        }
+    }
+
+    /// Steps over blanks, comments and line breaks.
+    fn scan_to_next_token(&mut self) {
+        loop {
+            // A tab may not indent: in block context it is only skipped where no key may start.
+            while self.at(0) == b' '
+                || (self.at(0) == b'\t' && (self.flow_level > 0 || !self.simple_key_allowed))
+            {
+                self.position += 1;
+            }
+            self.skip_comment();
+            if !self.is_break(0) {
+                return;
+            }
+            self.skip_line();
+            if self.flow_level == 0 {
+                self.simple_key_allowed = true;
+            }
+        }
+    }
+
+    // --- simple keys ----------------------------------------------------------------------------
+
+    fn simple_key_is_valid(&mut self, level: usize) -> Result<bool, Fault> {
+        let now = self.mark();
+        let Some(key) = self.simple_keys.get_mut(level) else { return Ok(false) };
+        if !key.possible {
+            return Ok(false);
+        }
+        if key.mark.line < now.line || key.mark.index + SIMPLE_KEY_LENGTH < now.index {
+            if key.required {
+                let context = key.mark;
+                return Err(self.fault(context, "could not find expected ':'"));
+            }
+            key.possible = false;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Notes that a simple key may start here.
+    fn save_simple_key(&mut self) -> Result<(), Fault> {
+        if !self.simple_key_allowed {
+            return Ok(());
+        }
+        let required = self.flow_level == 0 && self.indent == self.column().cast_signed();
+        let key = SimpleKey {
+            possible: true,
+            required,
+            forgotten: false,
+            token_number: self.next_token_number(),
+            mark: self.mark(),
+        };
+        self.remove_simple_key()?;
+        if let Some(last) = self.simple_keys.last_mut() {
+            *last = key;
+        }
+        Ok(())
+    }
+
+    /// Gives up on the simple key of this flow level.
+    fn remove_simple_key(&mut self) -> Result<(), Fault> {
+        let Some(&key) = self.simple_keys.last() else { return Ok(()) };
+        if key.possible && key.required {
+            return Err(self.fault(key.mark, "could not find expected ':'"));
+        }
+        if let Some(last) = self.simple_keys.last_mut() {
+            last.possible = false;
+        }
+        Ok(())
+    }
+
+    fn increase_flow_level(&mut self) {
+        let key = SimpleKey {
+            token_number: self.next_token_number(),
+            mark: self.mark(),
+            ..SimpleKey::default()
+        };
+        self.simple_keys.push(key);
+        self.flow_level += 1;
+    }
+
+    fn decrease_flow_level(&mut self) {
+        if self.flow_level == 0 {
+            return;
+        }
+        self.flow_level -= 1;
+        let inner = self.simple_keys.pop();
+        // go-yaml's index of keys by token loses the key of the collection itself when no key was
+        // noted inside it: `[]: a` is then read as a sequence before its colon is seen.
+        if let (Some(inner), Some(outer)) = (inner, self.simple_keys.last_mut())
+            && inner.token_number == outer.token_number
+        {
+            outer.forgotten = true;
+        }
+    }
+
+    // --- indentation ----------------------------------------------------------------------------
+
+    /// Opens a block collection at `column` if that is deeper than the one around it.
+    fn roll_indent(
+        &mut self,
+        column: usize,
+        number: Option<usize>,
+        kind: TokenKind<'a>,
+        mark: Mark,
+    ) {
+        if self.flow_level > 0 || self.indent >= column.cast_signed() {
+            return;
+        }
+        self.indents.push(self.indent);
+        self.indent = column.cast_signed();
+        match number {
+            Some(number) => self.insert(number, mark, kind),
+            None => self.push(mark, kind),
+        }
+    }
+
+    /// Closes the block collections that are deeper than `column`.
+    fn unroll_indent(&mut self, column: isize) {
+        if self.flow_level > 0 {
+            return;
+        }
+        let mark = self.mark();
+        while self.indent > column {
+            self.push(mark, TokenKind::BlockEnd);
+            self.indent = self.indents.pop().unwrap_or(-1);
+        }
+    }
+
+    // --- indicators -----------------------------------------------------------------------------
+
+    fn fetch_stream_end(&mut self) -> Result<(), Fault> {
+        if self.column() != 0 {
+            self.line += 1;
+            self.line_start = self.position - self.continued;
+        }
+        self.unroll_indent(-1);
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        let mark = self.mark();
+        self.push(mark, TokenKind::StreamEnd);
+        Ok(())
+    }
+
+    fn fetch_directive(&mut self) -> Result<(), Fault> {
+        self.unroll_indent(-1);
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        self.scan_directive()
+    }
+
+    fn fetch_document_indicator(&mut self, kind: TokenKind<'a>) -> Result<(), Fault> {
+        self.unroll_indent(-1);
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        let mark = self.mark();
+        self.position += 3;
+        self.push(mark, kind);
+        Ok(())
+    }
+
+    fn push_indicator(&mut self, kind: TokenKind<'a>) {
+        let mark = self.mark();
+        self.position += 1;
+        self.push(mark, kind);
+    }
+
+    fn fetch_flow_start(&mut self, kind: TokenKind<'a>) -> Result<(), Fault> {
+        self.save_simple_key()?;
+        self.increase_flow_level();
+        self.simple_key_allowed = true;
+        self.push_indicator(kind);
+        Ok(())
+    }
+
+    fn fetch_flow_end(&mut self, kind: TokenKind<'a>) -> Result<(), Fault> {
+        self.remove_simple_key()?;
+        self.decrease_flow_level();
+        self.simple_key_allowed = false;
+        self.push_indicator(kind);
+        Ok(())
+    }
+
+    fn fetch_flow_entry(&mut self) -> Result<(), Fault> {
+        self.remove_simple_key()?;
+        self.simple_key_allowed = true;
+        self.push_indicator(TokenKind::FlowEntry);
+        Ok(())
+    }
+
+    fn fetch_block_entry(&mut self) -> Result<(), Fault> {
+        // Inside a flow collection the parser complains, as it knows the context.
+        if self.flow_level == 0 {
+            let mark = self.mark();
+            if !self.simple_key_allowed {
+                let problem = "block sequence entries are not allowed in this context";
+                return Err(self.fault(mark, problem));
+            }
+            self.roll_indent(mark.column, None, TokenKind::BlockSequenceStart, mark);
+        }
+        self.remove_simple_key()?;
+        self.simple_key_allowed = true;
+        self.push_indicator(TokenKind::BlockEntry);
+        Ok(())
+    }
+
+    fn fetch_key(&mut self) -> Result<(), Fault> {
+        if self.flow_level == 0 {
+            let mark = self.mark();
+            if !self.simple_key_allowed {
+                return Err(self.fault(mark, "mapping keys are not allowed in this context"));
+            }
+            self.roll_indent(mark.column, None, TokenKind::BlockMappingStart, mark);
+        }
+        self.remove_simple_key()?;
+        self.simple_key_allowed = self.flow_level == 0;
+        self.push_indicator(TokenKind::Key);
+        Ok(())
+    }
+
+    fn fetch_value(&mut self) -> Result<(), Fault> {
+        let level = self.simple_keys.len() - 1;
+        if self.simple_key_is_valid(level)? {
+            let key = self.simple_keys[level];
+            self.insert(key.token_number, key.mark, TokenKind::Key);
+            let kind = TokenKind::BlockMappingStart;
+            self.roll_indent(key.mark.column, Some(key.token_number), kind, key.mark);
+            self.simple_keys[level].possible = false;
+            self.simple_key_allowed = false;
+        } else {
+            if self.flow_level == 0 {
+                let mark = self.mark();
+                if !self.simple_key_allowed {
+                    return Err(self.fault(mark, "mapping values are not allowed in this context"));
+                }
+                self.roll_indent(mark.column, None, TokenKind::BlockMappingStart, mark);
+            }
+            self.simple_key_allowed = self.flow_level == 0;
+        }
+        self.push_indicator(TokenKind::Value);
+        Ok(())
+    }
+}
