@@ -8,6 +8,7 @@
 //!
 //! One kind is one file below `kinds/<group>/`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -132,6 +133,30 @@ pub trait Kind: Send + Sync {
         false
     }
 
+    /// Whether a change counts for `metadata.generation`; the default looks at everything but
+    /// metadata and, where the main endpoint ignores it, status.
+    fn changes_generation(&self, object: &Value, old: &Value) -> bool {
+        let counts = |(name, _): &(&String, &Value)| {
+            !matches!(name.as_str(), "metadata" | "apiVersion" | "kind")
+                && !(name.as_str() == "status" && self.has_status())
+        };
+        let (Some(new), Some(old)) = (object.as_object(), old.as_object()) else {
+            return object != old;
+        };
+        !new.iter().filter(counts).eq(old.iter().filter(counts))
+    }
+
+    /// Whether an object without finalizers in its metadata may go; namespaces have others.
+    fn removable(&self, object: &Value) -> bool {
+        let _ = object;
+        true
+    }
+
+    /// Once deletion has begun and the object lingers (namespaces turn `Terminating`).
+    fn prepare_delete(&self, context: &Context<'_>, object: &mut Value) {
+        let _ = (context, object);
+    }
+
     /// Seconds between delete and removal; only pods have any.
     fn grace_period(&self, object: &Value) -> Option<i64> {
         let _ = object;
@@ -140,9 +165,14 @@ pub trait Kind: Send + Sync {
 
     /// The fields beyond `metadata.name` and `metadata.namespace` that field selectors may name,
     /// with this object's values.
-    fn selectable_fields(&self, object: &Value) -> Vec<(&'static str, String)> {
+    fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
         let _ = object;
         Vec::new()
+    }
+
+    /// What to say to a selector by a field that is not among them.
+    fn unsupported_field(&self, field: &str) -> String {
+        format!("field label not supported: {field}")
     }
 }
 

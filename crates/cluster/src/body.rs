@@ -1,0 +1,122 @@
+//! Answers: whole ones, and watch streams that go on.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use http_body::Frame;
+use serde_json::Value;
+
+use crate::negotiate::Encoding;
+use crate::status::Status;
+
+/// The body of an answer.
+pub enum Body {
+    /// All of it, once.
+    Whole(Option<Bytes>),
+    /// Piece by piece, as it happens.
+    Stream(BoxStream<'static, Bytes>),
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Stream(stream) => stream
+                .as_mut()
+                .poll_next(context)
+                .map(|next| next.map(|bytes| Ok(Frame::data(bytes)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match self {
+            Self::Whole(Some(bytes)) => http_body::SizeHint::with_exact(bytes.len() as u64),
+            Self::Whole(None) => http_body::SizeHint::with_exact(0),
+            Self::Stream(_) => http_body::SizeHint::default(),
+        }
+    }
+}
+
+/// An answer with a text of any type.
+pub(crate) fn text(
+    code: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<Body> {
+    let mut response = Response::new(Body::Whole(Some(body.into())));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// An answer with an object.
+pub(crate) fn object(code: u16, encoding: Encoding, value: &Value) -> Response<Body> {
+    let code = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    text(code, encoding.content_type(), encode(encoding, value))
+}
+
+/// The bytes of an object.
+pub(crate) fn encode(encoding: Encoding, value: &Value) -> Vec<u8> {
+    match encoding {
+        Encoding::Json => {
+            let mut out = crate::managed::to_json(value);
+            out.push('\n');
+            out.into_bytes()
+        }
+        Encoding::Yaml => value.to_string().into_bytes(),
+    }
+}
+
+/// An answer that tells of a failure.
+pub(crate) fn failure(encoding: Encoding, status: &Status) -> Response<Body> {
+    let mut response = object(status.code, encoding, &status.to_value());
+    let retry = status.details.as_ref().and_then(|details| details.get("retryAfterSeconds"));
+    if let Some(seconds) = retry.and_then(Value::as_u64) {
+        response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// A stream of watch events.
+pub(crate) fn stream(
+    content_type: &'static str,
+    stream: BoxStream<'static, Bytes>,
+) -> Response<Body> {
+    let mut response = Response::new(Body::Stream(stream));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// Adds `Warning` headers, each once.
+pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
+    let mut seen: Vec<&String> = Vec::new();
+    for warning in warnings {
+        if seen.contains(&warning) {
+            continue;
+        }
+        seen.push(warning);
+        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            response.headers_mut().append(http::header::WARNING, value);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Kinds made at run time: CustomResourceDefinitions and what they serve.
+
+pub(crate) mod openapi;

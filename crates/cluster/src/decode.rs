@@ -1,0 +1,166 @@
+//! Request bodies become objects: JSON, YAML or protobuf in, a decoded and defaulted value out.
+
+use serde_json::Value;
+use sluice_base::gojson::quote;
+
+use crate::call::Call;
+use crate::resource::{Decoded, FieldValidation, Resource, api_version};
+use crate::status::Status;
+
+const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// What a body says, before any type is applied.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) value: Value,
+    /// Fields that stand twice.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Reads the bytes of a body by its media type.
+pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Parsed, Status> {
+    match content_type {
+        "" | "application/json" => parse_json(body).map_err(|why| {
+            Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
+        }),
+        "application/yaml" => parse_yaml(body)
+            .map_err(|why| Status::bad_request(format!("error converting YAML to JSON: {why}"))),
+        _ => Err(Status::unsupported_media_type(format!(
+            "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
+        ))),
+    }
+}
+
+/// Reads JSON; fields that stand twice are reported and the last one wins.
+pub(crate) fn parse_json(body: &[u8]) -> Result<Parsed, String> {
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|error| crate::gojson_error::describe(body, &error))?;
+    let problems = crate::duplicates::find(body);
+    Ok(Parsed { value, problems })
+}
+
+/// Reads YAML; fields that stand twice are reported and the last one wins.
+pub(crate) fn parse_yaml(body: &[u8]) -> Result<Parsed, String> {
+    parse_json(body)
+}
+
+/// The object of a create or update request, typed and defaulted; complaints that were asked for
+/// as warnings are added to `warnings`.
+pub(crate) fn object(call: &Call, warnings: &mut Vec<String>) -> Result<Value, Status> {
+    let validation = call.field_validation()?;
+    let resource = &call.resource;
+    let parsed = parse(call.content_type(), &call.body).map_err(|status| {
+        if status.code == 400 {
+            unrecognized(resource, &status.message, &call.body)
+        } else {
+            status
+        }
+    })?;
+    let value = with_type(parsed.value, resource, &call.body)?;
+    typed(resource, value, parsed.problems, validation, warnings)
+}
+
+/// Checks `apiVersion` and `kind` against the resource; absent ones are filled in for built-in kinds.
+fn with_type(mut value: Value, resource: &Resource, body: &[u8]) -> Result<Value, Status> {
+    let expected = resource.api_version();
+    let Some(fields) = value.as_object_mut() else {
+        let why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+        return Err(unrecognized(resource, why, body));
+    };
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (given_version, given_kind) = (text("apiVersion"), text("kind"));
+    if resource.shape.is_custom() && given_kind.is_empty() {
+        let shown = String::from_utf8_lossy(body);
+        let why = format!("Object 'Kind' is missing in '{}'", shown.trim_end());
+        return Err(unrecognized(resource, &why, body));
+    }
+    if !given_kind.is_empty() && given_kind != resource.kind {
+        let (group, version) = given_version.rsplit_once('/').unwrap_or(("", &given_version));
+        let known = recorded_kind(group, version, &given_kind);
+        let why = if known || resource.shape.is_custom() {
+            format!("no kind {} is registered", quote(&given_kind))
+        } else {
+            format!(
+                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                quote(&given_kind),
+                quote(&given_version)
+            )
+        };
+        let version = if version.is_empty() { &resource.version } else { version };
+        return Err(Status::bad_request(format!(
+            "{given_kind} in version {} cannot be handled as a {}: {why}",
+            quote(version),
+            resource.kind
+        )));
+    }
+    if !given_version.is_empty() && given_version != expected {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({given_version}) does not match the expected API version ({expected})"
+        )));
+    }
+    fields.insert("apiVersion".to_owned(), expected.into());
+    fields.insert("kind".to_owned(), resource.kind.as_str().into());
+    Ok(value)
+}
+
+fn recorded_kind(group: &str, version: &str, kind: &str) -> bool {
+    sluice_schema::recorded::openapi().schema_name(&api_version(group, version), kind).is_some()
+}
+
+/// Applies the type: unknown fields, canonical values, defaults.
+pub(crate) fn typed(
+    resource: &Resource,
+    value: Value,
+    duplicates: Vec<String>,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value, Status> {
+    let cannot = |why: &str| {
+        Status::bad_request(format!(
+            "{} in version {} cannot be handled as a {}: {why}",
+            resource.kind,
+            quote(&resource.version),
+            resource.kind
+        ))
+    };
+    let Decoded { mut value, problems } =
+        resource.shape.decode(value).map_err(|why| cannot(&why))?;
+    let mut problems: Vec<String> = duplicates.into_iter().chain(problems).collect();
+    match validation {
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => warnings.append(&mut problems),
+        FieldValidation::Strict if problems.is_empty() => {}
+        FieldValidation::Strict => {
+            return Err(cannot(&format!("strict decoding error: {}", problems.join(", "))));
+        }
+    }
+    resource.hooks.default(&mut value);
+    resource.shape.normalize(&mut value);
+    Ok(value)
+}
+
+/// 400 for a body that is no object at all.
+fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Status {
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): {why} ({})",
+        resource.kind,
+        summary(body)
+    ))
+}
+
+/// The start of a body: the bytes of JSON in hexadecimal, as upstream shows them.
+fn summary(body: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    use std::fmt::Write as _;
+    if body.is_empty() {
+        return "<empty>".to_owned();
+    }
+    let mut out = String::new();
+    for byte in body.iter().take(SHOWN) {
+        let _ = write!(out, "{byte:02x}");
+    }
+    if body.len() > SHOWN {
+        out.push_str(" ...");
+    }
+    out
+}

@@ -1,0 +1,83 @@
+//! Paths that are no resource: version, health, discovery, OpenAPI.
+
+mod discovery;
+mod openapi;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Method, Response, StatusCode};
+use serde_json::json;
+use sluice_schema::recorded;
+
+use crate::body::{self, Body};
+use crate::negotiate::Encoding;
+use crate::request::Query;
+use crate::state::State;
+use crate::status::Status;
+
+/// Serves a path that is no resource.
+pub(crate) fn serve(
+    state: &Arc<State>,
+    method: &Method,
+    path: &str,
+    query: &Query,
+    headers: &HeaderMap,
+) -> Result<Response<Body>, Status> {
+    let trimmed = path.trim_end_matches('/');
+    if *method != Method::GET && *method != Method::HEAD {
+        return Err(page_not_found_status());
+    }
+    let parts: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
+    match parts.as_slice() {
+        ["version"] => Ok(body::object(200, Encoding::Json, recorded::version())),
+        ["healthz" | "livez" | "readyz", ..] => Ok(health(parts[0], query)),
+        ["api" | "apis", ..] => discovery::serve(state, &parts, headers),
+        ["openapi", "v3"] => Ok(openapi::index(state)),
+        ["openapi", "v3", rest @ ..] => {
+            openapi::document(state, &rest.join("/")).ok_or_else(page_not_found_status)
+        }
+        ["openapi", "v2"] => Ok(openapi::version_two(state)),
+        [".well-known", "openid-configuration"] => Ok(body::text(
+            StatusCode::OK,
+            "application/json",
+            state.authority.openid_configuration().to_string(),
+        )),
+        ["openid", "v1", "jwks"] => Ok(body::text(
+            StatusCode::OK,
+            "application/jwk-set+json",
+            state.authority.key_set().to_string(),
+        )),
+        [""] => Ok(body::object(200, Encoding::Json, &json!({"paths": paths(state)}))),
+        _ => Err(page_not_found_status()),
+    }
+}
+
+/// 404 as the server's outermost router words it.
+pub(crate) fn page_not_found_status() -> Status {
+    Status::no_such_resource()
+}
+
+fn health(endpoint: &str, query: &Query) -> Response<Body> {
+    let text = if query.get("verbose").is_some() {
+        format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{endpoint} check passed\n")
+    } else {
+        "ok".to_owned()
+    };
+    body::text(StatusCode::OK, "text/plain; charset=utf-8", text)
+}
+
+fn paths(state: &State) -> Vec<String> {
+    let mut out = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    for resource in state.registry.all() {
+        if !resource.group.is_empty() {
+            out.push(format!("/apis/{}", resource.group));
+            out.push(format!("/apis/{}/{}", resource.group, resource.version));
+        }
+    }
+    for fixed in ["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"] {
+        out.push(fixed.to_owned());
+    }
+    out.sort();
+    out.dedup();
+    out
+}

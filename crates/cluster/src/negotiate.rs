@@ -1,0 +1,150 @@
+//! In which form an answer is wanted: the `Accept` header.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+
+use crate::status::Status;
+
+/// How bytes are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Yaml,
+}
+
+impl Encoding {
+    /// The media type of the answer.
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The object.
+    Object,
+    /// `PartialObjectMetadata` or its list.
+    Metadata,
+    /// A table for people.
+    Table,
+}
+
+/// The outcome of a negotiation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) encoding: Encoding,
+    pub(crate) form: Form,
+    /// Indented, for people with a browser or curl.
+    pub(crate) pretty: bool,
+}
+
+const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// Reads the `Accept` headers. Clauses are tried in their order, as upstream does.
+pub(crate) fn negotiate(headers: &HeaderMap) -> Result<Wanted, Status> {
+    let texts: Vec<&str> =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let text = texts.join(",");
+    if text.trim().is_empty() {
+        return Ok(Wanted { encoding: Encoding::Json, form: Form::Object, pretty: false });
+    }
+    clauses(&text).into_iter().find_map(|clause| read_clause(&clause)).ok_or_else(|| {
+        Status::new(
+            406,
+            "NotAcceptable",
+            format!("only the following media types are accepted: {ACCEPTED}"),
+        )
+    })
+}
+
+/// One media type with its parameters.
+#[derive(Debug)]
+pub(crate) struct Clause<'a> {
+    pub(crate) media_type: &'a str,
+    pub(crate) parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+/// The clauses of an `Accept` header, best quality first, otherwise in their order.
+pub(crate) fn clauses(text: &str) -> Vec<Clause<'_>> {
+    let mut out: Vec<Clause<'_>> = text
+        .split(',')
+        .map(|clause| {
+            let mut parts = clause.split(';').map(str::trim);
+            let media_type = parts.next().unwrap_or_default();
+            let parameters: Vec<(&str, &str)> =
+                parts.filter_map(|part| part.split_once('=')).collect();
+            let quality = parameters
+                .iter()
+                .find(|(name, _)| *name == "q")
+                .and_then(|(_, value)| value.parse().ok())
+                .unwrap_or(1.0);
+            Clause { media_type, parameters, quality }
+        })
+        .collect();
+    out.sort_by(|left, right| right.quality.total_cmp(&left.quality));
+    out
+}
+
+fn read_clause(clause: &Clause<'_>) -> Option<Wanted> {
+    let encoding = match clause.media_type {
+        "application/json" | "*/*" | "application/*" => Encoding::Json,
+        "application/yaml" => Encoding::Yaml,
+        _ => return None,
+    };
+    let parameter = |name: &str| {
+        clause.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    };
+    let form = match parameter("as") {
+        None => Form::Object,
+        Some(kind) => {
+            let known = parameter("g") == Some("meta.k8s.io")
+                && matches!(parameter("v"), Some("v1" | "v1beta1"));
+            match kind {
+                "Table" if known => Form::Table,
+                "PartialObjectMetadata" | "PartialObjectMetadataList" if known => Form::Metadata,
+                _ => return None,
+            }
+        }
+    };
+    Some(Wanted { encoding, form, pretty: parameter("pretty") == Some("1") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_clause_that_can_be_served_wins() {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let cases = [
+            ("", Some((Encoding::Json, Form::Object))),
+            ("*/*", Some((Encoding::Json, Form::Object))),
+            (table, Some((Encoding::Json, Form::Table))),
+            (
+                "application/vnd.kubernetes.protobuf,application/json",
+                Some((Encoding::Json, Form::Object)),
+            ),
+            ("application/yaml", Some((Encoding::Yaml, Form::Object))),
+            (
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+                Some((Encoding::Json, Form::Metadata)),
+            ),
+            ("application/json;q=0.5,application/yaml", Some((Encoding::Yaml, Form::Object))),
+            ("text/html", None),
+            ("application/json;as=Nothing;v=v1;g=meta.k8s.io", None),
+        ];
+        for (accept, expected) in cases {
+            let mut headers = HeaderMap::new();
+            if !accept.is_empty() {
+                headers.insert(ACCEPT, accept.parse().unwrap());
+            }
+            let got = negotiate(&headers).ok().map(|wanted| (wanted.encoding, wanted.form));
+            assert_eq!(got, expected, "{accept}");
+        }
+    }
+}

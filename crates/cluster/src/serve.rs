@@ -1,0 +1,143 @@
+//! The server on a loopback port: TLS, HTTP/1.1 and HTTP/2, a bearer token, a kubeconfig.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use crate::Cluster;
+use crate::service::{ClusterService, Door};
+
+/// Why the server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is not a loopback address.
+    #[error("{0} is not a loopback address; the embedded cluster serves this machine only")]
+    NotLoopback(SocketAddr),
+    /// The port could not be opened.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address that was asked for.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The certificate could not be made.
+    #[error("cannot make a certificate")]
+    Certificate(#[from] rcgen::Error),
+    /// The TLS configuration was refused.
+    #[error("cannot configure TLS")]
+    Tls(#[from] rustls::Error),
+}
+
+/// A cluster on a port.
+pub struct Served {
+    address: SocketAddr,
+    kubeconfig: Value,
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    service: ClusterService,
+}
+
+impl Served {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A kubeconfig that reaches it as administrator.
+    pub fn kubeconfig(&self) -> &Value {
+        &self.kubeconfig
+    }
+
+    /// Serves until the future is dropped; open connections end with it.
+    pub async fn run(self) {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(_) = connections.join_next() => {}
+                accepted = self.listener.accept() => {
+                    let Ok((stream, _)) = accepted else { continue };
+                    let _ = stream.set_nodelay(true);
+                    let (acceptor, service) = (self.acceptor.clone(), self.service.clone());
+                    connections.spawn(async move {
+                        let Ok(stream) = acceptor.accept(stream).await else { return };
+                        let server = auto::Builder::new(TokioExecutor::new());
+                        let service = TowerToHyperService::new(service);
+                        let connection = server
+                            .serve_connection_with_upgrades(TokioIo::new(stream), service);
+                        if let Err(error) = connection.await {
+                            tracing::debug!(error, "connection ended");
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Cluster {
+    /// Opens a loopback port for this cluster; [`Served::run`] then serves it. Port 0 takes a free
+    /// one.
+    pub async fn listen(&self, address: SocketAddr) -> Result<Served, ServeError> {
+        if !address.ip().is_loopback() {
+            return Err(ServeError::NotLoopback(address));
+        }
+        let listen = |source| ServeError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let (acceptor, authority) = certificate(address)?;
+        let token = self.state.authority.admin_token().to_owned();
+        let kubeconfig = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "sluice", "cluster": {
+                "server": format!("https://{address}"),
+                "certificate-authority-data": STANDARD.encode(authority),
+            }}],
+            "users": [{"name": "admin", "user": {"token": token}}],
+            "contexts": [{"name": "sluice", "context": {"cluster": "sluice", "user": "admin"}}],
+            "current-context": "sluice",
+        });
+        let service = ClusterService::new(self.state.clone(), Door::Socket);
+        Ok(Served { address, kubeconfig, listener, acceptor, service })
+    }
+}
+
+/// A server certificate from an authority made for it, and that authority's certificate as PEM.
+fn certificate(address: SocketAddr) -> Result<(TlsAcceptor, String), ServeError> {
+    let mut authority = CertificateParams::new(Vec::new())?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.distinguished_name.push(rcgen::DnType::CommonName, "sluice-cluster");
+    let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+    let names = [
+        address.ip().to_string(),
+        "localhost".to_owned(),
+        "kubernetes".to_owned(),
+        "kubernetes.default.svc".to_owned(),
+    ];
+    let key = KeyPair::generate()?;
+    let mut server = CertificateParams::new(names)?;
+    server.distinguished_name.push(rcgen::DnType::CommonName, "kube-apiserver");
+    let certificate = server.signed_by(&key, &issuer)?;
+    let chain = vec![certificate.der().clone()];
+    let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok((TlsAcceptor::from(Arc::new(config)), issuer.pem()))
+}

@@ -1,0 +1,32 @@
+//! What one cluster is made of. Everything that serves it shares one [`State`].
+
+use std::sync::Arc;
+
+use crate::Builder;
+use crate::auth::Authority;
+use crate::clock::ClusterClock;
+use crate::random::Random;
+use crate::registry::Registry;
+use crate::store::Store;
+
+/// The inside of a cluster.
+pub(crate) struct State {
+    pub(crate) store: Arc<Store>,
+    pub(crate) registry: Registry,
+    pub(crate) clock: ClusterClock,
+    pub(crate) random: Random,
+    pub(crate) authority: Authority,
+}
+
+impl State {
+    /// The inside of a cluster without objects.
+    pub(crate) fn new(wanted: &Builder) -> Self {
+        Self {
+            store: Arc::new(Store::new(wanted.history)),
+            registry: Registry::built_in(),
+            clock: ClusterClock::starting_at(wanted.epoch, wanted.speed),
+            random: Random::seeded(wanted.seed),
+            authority: Authority::new(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A cursor into the history of one resource.
+
+use std::sync::Arc;
+
+use super::{Event, GroupResource, Store, Unreadable};
+
+/// Follows the writes of one resource from a revision on.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    store: Arc<Store>,
+    resource: GroupResource,
+    /// Everything up to this revision has been seen.
+    seen: u64,
+    generation: u64,
+    news: tokio::sync::watch::Receiver<u64>,
+}
+
+/// Why a watch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The server closed it.
+    Closed,
+    /// It fell behind the history, which now starts after this revision.
+    Expired(u64),
+}
+
+impl Store {
+    /// Follows `resource` after revision `since`.
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        resource: &GroupResource,
+        since: u64,
+    ) -> Result<Watch, (Unreadable, u64)> {
+        let mut tables = self.lock();
+        let (revision, generation) = (tables.revision, tables.generation);
+        if since > revision {
+            return Err((Unreadable::Future, revision));
+        }
+        let table = tables.tables.entry(resource.clone()).or_default();
+        if since < table.compacted {
+            return Err((Unreadable::Compacted, table.compacted));
+        }
+        let news = table.news.subscribe();
+        Ok(Watch { store: self.clone(), resource: resource.clone(), seen: since, generation, news })
+    }
+}
+
+impl Watch {
+    /// The revision up to which events have been handed out.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// What has happened since the last call, possibly nothing.
+    pub(crate) fn take(&mut self) -> Result<Vec<Event>, Ended> {
+        self.news.borrow_and_update();
+        let tables = self.store.lock();
+        if tables.generation != self.generation {
+            return Err(Ended::Closed);
+        }
+        let Some(table) = tables.tables.get(&self.resource) else {
+            return Ok(Vec::new());
+        };
+        if self.seen < table.compacted {
+            return Err(Ended::Expired(table.compacted));
+        }
+        let fresh = table.history.partition_point(|event| event.object.revision <= self.seen);
+        let events: Vec<Event> = table.history.range(fresh..).cloned().collect();
+        self.seen = tables.revision;
+        Ok(events)
+    }
+
+    /// Waits until there may be something to take.
+    ///
+    /// Safe to cancel: nothing is taken here.
+    pub(crate) async fn changed(&mut self) {
+        // The sender lives as long as the store, which this watch holds.
+        let _ = self.news.changed().await;
+    }
+}

@@ -1,0 +1,89 @@
+//! What a request to a resource does, one verb a file.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod patch;
+pub(crate) mod replace;
+pub(crate) mod watch;
+
+use std::sync::Arc;
+
+use http::Response;
+use serde_json::Value;
+use sluice_base::clock::Clock as _;
+
+use crate::body::{self, Body};
+use crate::call::Call;
+use crate::negotiate::Form;
+use crate::status::Status;
+use crate::table::{self, Include};
+
+/// Serves a request.
+pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
+    let resource = &call.resource;
+    if !call.info.subresource.is_empty() {
+        return crate::subresources::serve(call).await;
+    }
+    let allowed = resource.allows(call.info.verb);
+    let mut response = match call.info.verb {
+        "get" if allowed => get::serve(&call),
+        "list" if allowed => list::serve(&call),
+        "watch" if allowed => watch::serve(&call),
+        "create" if allowed => create::serve(&call).await,
+        "update" if allowed => replace::serve(&call).await,
+        "patch" if allowed => patch::serve(&call).await,
+        "delete" if allowed => delete::one(&call).await,
+        "deletecollection" if allowed => delete::many(&call).await,
+        _ => Err(not_allowed()),
+    }?;
+    if let Some(warning) = &resource.deprecation {
+        body::warn(&mut response, std::slice::from_ref(warning));
+    }
+    Ok(response)
+}
+
+/// 405 as the server's router words it.
+pub(crate) fn not_allowed() -> Status {
+    Status {
+        details: Some(serde_json::json!({})),
+        ..Status::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+}
+
+/// One object, in the form that was asked for.
+pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, Status> {
+    Ok(match call.wanted.form {
+        Form::Object => body::object(code, call.wanted.encoding, object),
+        Form::Metadata => body::object(code, call.wanted.encoding, &table::partial(object)),
+        Form::Table => {
+            let include = include(call)?;
+            let row = call.resource.columns.row(object, include, call.state.clock.now());
+            let mut metadata = serde_json::Map::new();
+            let version = crate::metadata::text(object, "resourceVersion");
+            if !version.is_empty() {
+                metadata.insert("resourceVersion".to_owned(), version.into());
+            }
+            let definitions = call.resource.columns.definitions();
+            let table = table::table(metadata.into(), Some(definitions), vec![row]);
+            body::object(code, call.wanted.encoding, &table)
+        }
+    })
+}
+
+/// `includeObject` of a table request.
+pub(crate) fn include(call: &Call) -> Result<Include, Status> {
+    match call.query.text("includeObject") {
+        None | Some("Metadata") => Ok(Include::Metadata),
+        Some("None") => Ok(Include::None),
+        Some("Object") => Ok(Include::Object),
+        Some(other) => {
+            Err(Status::bad_request(format!("unrecognized includeObject value: {other:?}")))
+        }
+    }
+}

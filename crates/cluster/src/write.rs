@@ -1,0 +1,91 @@
+//! The one way objects change: create, guarded update and delete, for HTTP requests and for the
+//! cluster's own controllers alike.
+//!
+//! An update reads the stored object, lets its caller compute the wanted one, and then does what
+//! upstream's `registry/rest` and `generic/registry` do: ownership of fields, admission, the kind's
+//! hooks, validation, and a compare-and-swap on the revision that was read. A lost race starts over
+//! with the newer object unless the caller named the version they meant.
+
+mod create;
+mod delete;
+mod update;
+
+pub(crate) use delete::{DeleteOptions, Deleted, Propagation};
+pub(crate) use update::Precondition;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use sluice_base::clock::Clock as _;
+
+use crate::auth::User;
+use crate::kind::{Context, World};
+use crate::resource::Resource;
+use crate::state::State;
+use crate::store::GroupResource;
+
+/// Somebody who is about to write objects of one resource.
+pub(crate) struct Writer<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) resource: &'a Resource,
+    /// Empty for cluster-scoped resources.
+    pub(crate) namespace: &'a str,
+    /// Empty for the object itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) user: &'a User,
+    /// Who the changed fields belong to.
+    pub(crate) manager: &'a str,
+    pub(crate) dry_run: bool,
+}
+
+/// An object after a write, in the version of the request.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) object: Arc<Value>,
+    /// `Warning` headers that the object earned.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Writer<'_> {
+    fn now(&self) -> Timestamp {
+        self.state.clock.now()
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            now: self.now(),
+            namespace: self.namespace,
+            user: &self.user.name,
+            dry_run: self.dry_run,
+            world: self.state,
+        }
+    }
+
+    fn key(&self, name: &str) -> String {
+        crate::store::key(self.namespace, name)
+    }
+}
+
+impl World for State {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let key = crate::store::key(namespace, name);
+        let stored = self.store.get(&GroupResource::new(group, resource), &key)?;
+        Some(Arc::new(stored.value.clone()))
+    }
+
+    fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
+        let prefix = namespace.map(|name| format!("{name}/")).unwrap_or_default();
+        self.store
+            .list(&GroupResource::new(group, resource), &prefix, None, None)
+            .map(|listing| listing.items)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(_, stored)| Arc::new(stored.value.clone()))
+            .collect()
+    }
+
+    fn random(&self, bound: u64) -> u64 {
+        self.random.below(bound)
+    }
+}

@@ -1,0 +1,123 @@
+//! Create: system fields, ownership, admission, hooks, validation, storage.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_base::time;
+use sluice_schema::field::{FieldError, Path};
+
+use super::{Writer, Written};
+use crate::admission::{self, Operation};
+use crate::status::Status;
+use crate::store::Refused;
+use crate::{managed, metadata, validation};
+
+/// How often a generated name that is taken is drawn anew.
+const NAME_TRIES: usize = 8;
+/// The longest prefix of a generated name; five letters follow.
+const LONGEST_PREFIX: usize = 58;
+
+impl Writer<'_> {
+    /// Files a new object that has been decoded and defaulted. With `apply`, ownership has been
+    /// settled by the caller.
+    pub(crate) async fn create(&self, object: Value, owned: bool) -> Result<Written, Status> {
+        let mut object = object;
+        self.check_namespace(&mut object)?;
+        let generate = metadata::text(&object, "generateName").to_owned();
+        let draws_name = metadata::name(&object).is_empty() && !generate.is_empty();
+        let mut tries = 0;
+        loop {
+            let mut candidate = object.clone();
+            if draws_name {
+                let prefix: String = generate.chars().take(LONGEST_PREFIX).collect();
+                metadata::set(
+                    &mut candidate,
+                    "name",
+                    format!("{prefix}{}", self.state.random.suffix()),
+                );
+            }
+            tries += 1;
+            match self.create_once(candidate, owned).await {
+                Err(status)
+                    if draws_name && tries < NAME_TRIES && status.reason == "AlreadyExists" => {}
+                other => return other,
+            }
+        }
+    }
+
+    async fn create_once(&self, mut object: Value, owned: bool) -> Result<Written, Status> {
+        let resource = self.resource;
+        let name = metadata::name(&object).to_owned();
+        if !owned {
+            object = managed::track(self, &Value::Null, object);
+        }
+        admission::admit(self, Operation::Create, &name, Some(&mut object), None).await?;
+        let now = self.now();
+        for field in
+            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"]
+        {
+            metadata::set(&mut object, field, Value::Null);
+        }
+        metadata::set(&mut object, "uid", self.state.random.uuid());
+        metadata::set(&mut object, "creationTimestamp", time::format_seconds(now));
+        let generation = if resource.hooks.has_generation() { 1.into() } else { Value::Null };
+        metadata::set(&mut object, "generation", generation);
+        if resource.hooks.has_status()
+            && let Some(fields) = object.as_object_mut()
+        {
+            fields.remove("status");
+        }
+        let context = self.context();
+        resource.hooks.prepare_create(&context, &mut object)?;
+        resource.shape.normalize(&mut object);
+        let root = Path::new("metadata");
+        let rule = resource.hooks.name_rule();
+        let mut errors: Vec<FieldError> = validation::metadata::object_meta(
+            object.get("metadata").unwrap_or(&Value::Null),
+            resource.namespaced,
+            rule,
+            &root,
+        );
+        errors.extend(resource.hooks.validate(&context, &object));
+        if !errors.is_empty() {
+            return Err(Status::invalid(&resource.group, &resource.kind, &name, &errors));
+        }
+        let warnings = resource.hooks.warnings(&object, None);
+        if self.dry_run {
+            let key = self.key(&name);
+            if self.state.store.get(&resource.storage, &key).is_some() {
+                return Err(Status::already_exists(&resource.group, &resource.plural, &name));
+            }
+            return Ok(Written { object: Arc::new(object), warnings });
+        }
+        let stored = resource.shape.to_storage(object);
+        match self.state.store.create(&resource.storage, &self.key(&name), stored) {
+            Ok(stored) => Ok(Written {
+                object: Arc::new(resource.shape.from_storage(&stored.value).into_owned()),
+                warnings,
+            }),
+            Err(Refused::Exists | Refused::Missing | Refused::Stale) => {
+                Err(Status::already_exists(&resource.group, &resource.plural, &name))
+            }
+        }
+    }
+
+    /// The namespace of the object is the one of the request, or nobody's.
+    pub(crate) fn check_namespace(&self, object: &mut Value) -> Result<(), Status> {
+        let given = metadata::namespace(object).to_owned();
+        if !self.resource.namespaced {
+            if given.is_empty() {
+                return Ok(());
+            }
+            return Err(Status::bad_request("namespace is not allowed on this type"));
+        }
+        if given.is_empty() {
+            metadata::set(object, "namespace", self.namespace);
+        } else if given != self.namespace {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        Ok(())
+    }
+}

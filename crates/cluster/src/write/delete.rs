@@ -1,0 +1,196 @@
+//! Delete: preconditions, finalizers, propagation policies, the grace period of pods.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sluice_base::time;
+
+use super::Writer;
+use crate::admission::{self, Operation};
+use crate::metadata;
+use crate::status::Status;
+use crate::store::{Refused, Stored};
+
+/// What becomes of the things an object owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Orphan,
+    Background,
+    Foreground,
+}
+
+/// The wishes of a delete request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeleteOptions {
+    pub(crate) grace_period: Option<i64>,
+    pub(crate) propagation: Option<Propagation>,
+    pub(crate) uid: Option<String>,
+    pub(crate) resource_version: Option<String>,
+    /// The old way to say propagation, which changes the code of the answer.
+    pub(crate) orphan_dependents: Option<bool>,
+}
+
+impl DeleteOptions {
+    /// Whether a lingering object is answered with 202, as for `orphanDependents: false`.
+    pub(crate) fn old_style_foreground(&self) -> bool {
+        self.orphan_dependents == Some(false)
+    }
+}
+
+/// What a delete did.
+#[derive(Debug)]
+pub(crate) enum Deleted {
+    /// The object is gone; this was its last state.
+    Gone(Arc<Value>),
+    /// The object lingers until finalizers are removed or the grace period is over.
+    Lingers(Arc<Value>),
+}
+
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+pub(crate) const ORPHAN: &str = "orphan";
+const RACE_TRIES: usize = 32;
+
+impl Writer<'_> {
+    /// Deletes, or begins to.
+    pub(crate) async fn delete(
+        &self,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
+        let resource = self.resource;
+        for _ in 0..RACE_TRIES {
+            let Some(stored) = self.state.store.get(&resource.storage, &self.key(name)) else {
+                return Err(resource.not_found(name));
+            };
+            let old = resource.shape.from_storage(&stored.value).into_owned();
+            self.check_delete(name, options, &old)?;
+            admission::admit(self, Operation::Delete, name, None, Some(&old)).await?;
+            if let Some(deleted) = self.delete_once(name, options, &stored, &old)? {
+                return Ok(deleted);
+            }
+        }
+        Err(Status::modified(&resource.group, &resource.plural, name))
+    }
+
+    fn check_delete(&self, name: &str, options: &DeleteOptions, old: &Value) -> Result<(), Status> {
+        let conflict = |why: &str| {
+            Err(Status::conflict(&self.resource.group, &self.resource.plural, name, why))
+        };
+        if let Some(uid) = &options.uid
+            && uid != metadata::uid(old)
+        {
+            return conflict(&format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                metadata::uid(old)
+            ));
+        }
+        let version = metadata::text(old, "resourceVersion");
+        if let Some(wanted) = &options.resource_version
+            && wanted != version
+        {
+            return conflict(&format!(
+                "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {version}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn delete_once(
+        &self,
+        name: &str,
+        options: &DeleteOptions,
+        stored: &Arc<Stored>,
+        old: &Value,
+    ) -> Result<Option<Deleted>, Status> {
+        let resource = self.resource;
+        let mut object = old.clone();
+        let finalizers = self.finalizers_after(options, old);
+        let had: Vec<&str> = metadata::finalizers(old).collect();
+        if finalizers != had {
+            let value = if finalizers.is_empty() { Value::Null } else { json!(finalizers) };
+            metadata::set(&mut object, "finalizers", value);
+        }
+        let grace = self.grace(options, old);
+        let lingers = !finalizers.is_empty() || grace > 0 || !resource.hooks.removable(&object);
+        if lingers {
+            self.mark_terminating(&mut object, old, grace);
+            resource.hooks.prepare_delete(&self.context(), &mut object);
+        }
+        if self.dry_run {
+            let object = Arc::new(object);
+            return Ok(Some(if lingers {
+                Deleted::Lingers(object)
+            } else {
+                Deleted::Gone(object)
+            }));
+        }
+        let key = self.key(name);
+        let result = if !lingers {
+            let value = resource.shape.to_storage(object);
+            self.state.store.delete(&resource.storage, &key, stored.revision, value)
+        } else if object == *old {
+            return Ok(Some(Deleted::Lingers(Arc::new(object))));
+        } else {
+            let value = resource.shape.to_storage(object);
+            self.state.store.update(&resource.storage, &key, stored.revision, value)
+        };
+        match result {
+            Ok(stored) => {
+                let object = Arc::new(resource.shape.from_storage(&stored.value).into_owned());
+                Ok(Some(if lingers { Deleted::Lingers(object) } else { Deleted::Gone(object) }))
+            }
+            Err(Refused::Stale) => Ok(None),
+            Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
+        }
+    }
+
+    /// The finalizers that the propagation policy asks for, beside those of others.
+    fn finalizers_after<'o>(&self, options: &DeleteOptions, old: &'o Value) -> Vec<&'o str> {
+        let had: Vec<&str> = metadata::finalizers(old).collect();
+        let wants = match options.propagation {
+            Some(policy) => policy,
+            None if had.contains(&ORPHAN) => Propagation::Orphan,
+            None if had.contains(&FOREGROUND) => Propagation::Foreground,
+            None => Propagation::Background,
+        };
+        let mut out: Vec<&str> =
+            had.into_iter().filter(|name| *name != ORPHAN && *name != FOREGROUND).collect();
+        match wants {
+            Propagation::Orphan => out.push(ORPHAN),
+            Propagation::Foreground => out.push(FOREGROUND),
+            Propagation::Background => {}
+        }
+        out
+    }
+
+    /// Seconds until the object may go. A second delete can only shorten the first one's.
+    fn grace(&self, options: &DeleteOptions, old: &Value) -> i64 {
+        let Some(own) = self.resource.hooks.grace_period(old) else { return 0 };
+        let wanted = options.grace_period.unwrap_or(own).max(0);
+        let pending = metadata::of(old).get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+        match pending {
+            Some(pending) => wanted.min(pending),
+            None => wanted,
+        }
+    }
+
+    fn mark_terminating(&self, object: &mut Value, old: &Value, grace: i64) {
+        let pending = metadata::of(old).get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+        if metadata::is_terminating(old) && pending.is_some_and(|pending| pending <= grace) {
+            return;
+        }
+        let moment = self
+            .now()
+            .checked_add(Duration::from_secs(u64::try_from(grace).unwrap_or_default()))
+            .unwrap_or(jiff::Timestamp::MAX);
+        metadata::set(object, "deletionTimestamp", time::format_seconds(moment));
+        metadata::set(object, "deletionGracePeriodSeconds", grace);
+        if !metadata::is_terminating(old)
+            && let Some(generation) = metadata::of(old).get("generation").and_then(Value::as_i64)
+            && generation > 0
+        {
+            metadata::set(object, "generation", generation + 1);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Guarded update: whatever a PUT, a patch, an apply or a controller wants, done to the newest
+//! object, once.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sluice_base::gojson::quote;
+use sluice_schema::field::{FieldError, Path};
+
+use super::{Writer, Written};
+use crate::admission::{self, Operation};
+use crate::status::Status;
+use crate::store::{Refused, Stored};
+use crate::{managed, metadata, validation};
+
+/// What the caller takes for granted about the stored object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Precondition {
+    /// The object carries the version it was made from; without one the update is unconditional
+    /// where the kind allows that (PUT).
+    FromObject,
+    /// The object was computed from the newest one; only a version that the author wrote into it
+    /// can clash (patches).
+    Computed,
+}
+
+/// How often a lost race is run again before the caller is told.
+const RACE_TRIES: usize = 32;
+
+impl Writer<'_> {
+    /// Replaces the object called `name` by what `compute` makes of it. `compute` sees the stored
+    /// object in the version of the request, and runs again if somebody else wrote in between.
+    /// With `owned`, `compute` has settled the ownership of fields itself (server-side apply).
+    pub(crate) async fn update(
+        &self,
+        name: &str,
+        precondition: Precondition,
+        owned: bool,
+        compute: &mut (dyn FnMut(&Value) -> Result<Value, Status> + Send),
+    ) -> Result<Written, Status> {
+        let resource = self.resource;
+        for _ in 0..RACE_TRIES {
+            let Some(stored) = self.state.store.get(&resource.storage, &self.key(name)) else {
+                return Err(resource.not_found(name));
+            };
+            let old = resource.shape.from_storage(&stored.value).into_owned();
+            let wanted = compute(&old)?;
+            match self.update_once(name, precondition, owned, &stored, &old, wanted).await? {
+                Some(written) => return Ok(written),
+                None => continue,
+            }
+        }
+        Err(Status::modified(&resource.group, &resource.plural, name))
+    }
+
+    /// One try; `None` means that the race was lost and may be run again.
+    async fn update_once(
+        &self,
+        name: &str,
+        precondition: Precondition,
+        owned: bool,
+        stored: &Arc<Stored>,
+        old: &Value,
+        mut object: Value,
+    ) -> Result<Option<Written>, Status> {
+        let resource = self.resource;
+        let given_version = metadata::text(&object, "resourceVersion").to_owned();
+        if !owned {
+            object = managed::track(self, old, object);
+        }
+        admission::admit(self, Operation::Update, name, Some(&mut object), Some(old)).await?;
+        self.check_preconditions(name, precondition, &given_version, &object, old)?;
+        self.prepare(&mut object, old)?;
+        resource.shape.normalize(&mut object);
+        let errors = self.problems(&object, old);
+        if !errors.is_empty() {
+            return Err(Status::invalid(&resource.group, &resource.kind, name, &errors));
+        }
+        let warnings = resource.hooks.warnings(&object, Some(old));
+        if managed::equal_but_for_times(&object, old) {
+            return Ok(Some(Written { object: Arc::new(old.clone()), warnings }));
+        }
+        let gone = metadata::is_terminating(&object)
+            && metadata::finalizers(&object).next().is_none()
+            && metadata::of(&object)
+                .get("deletionGracePeriodSeconds")
+                .and_then(Value::as_i64)
+                .unwrap_or(0)
+                == 0
+            && resource.hooks.removable(&object);
+        if self.dry_run {
+            return Ok(Some(Written { object: Arc::new(object), warnings }));
+        }
+        let key = self.key(name);
+        let value = resource.shape.to_storage(object);
+        let result = if gone {
+            self.state.store.delete(&resource.storage, &key, stored.revision, value)
+        } else {
+            self.state.store.update(&resource.storage, &key, stored.revision, value)
+        };
+        match result {
+            Ok(stored) => Ok(Some(Written {
+                object: Arc::new(resource.shape.from_storage(&stored.value).into_owned()),
+                warnings,
+            })),
+            Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
+            Err(Refused::Stale)
+                if precondition == Precondition::FromObject && !given_version.is_empty() =>
+            {
+                Err(Status::modified(&resource.group, &resource.plural, name))
+            }
+            Err(Refused::Stale) => Ok(None),
+        }
+    }
+
+    fn check_preconditions(
+        &self,
+        name: &str,
+        precondition: Precondition,
+        given_version: &str,
+        object: &Value,
+        old: &Value,
+    ) -> Result<(), Status> {
+        let resource = self.resource;
+        let given_uid = metadata::uid(object);
+        if !given_uid.is_empty() && given_uid != metadata::uid(old) {
+            let why = format!(
+                "Precondition failed: UID in precondition: {given_uid}, UID in object meta: {}",
+                metadata::uid(old)
+            );
+            return Err(Status::conflict(&resource.group, &resource.plural, name, &why));
+        }
+        if given_version.is_empty() || given_version == "0" {
+            if precondition == Precondition::FromObject
+                && !resource.hooks.allows_unconditional_update()
+            {
+                let path = Path::new("metadata").child("resourceVersion");
+                let error = FieldError::invalid(&path, 0, "must be specified for an update");
+                return Err(Status::invalid(&resource.group, &resource.kind, name, &[error]));
+            }
+            return Ok(());
+        }
+        if given_version.parse::<u64>().is_err() {
+            let path = Path::new("metadata").child("resourceVersion");
+            let why =
+                format!("strconv.ParseUint: parsing {}: invalid syntax", quote(given_version));
+            let error = FieldError::invalid(&path, given_version, why);
+            return Err(Status::invalid(&resource.group, &resource.kind, name, &[error]));
+        }
+        if given_version != metadata::text(old, "resourceVersion") {
+            return Err(Status::modified(&resource.group, &resource.plural, name));
+        }
+        Ok(())
+    }
+
+    /// Puts back what this endpoint may not change, and lets the kind do the same.
+    fn prepare(&self, object: &mut Value, old: &Value) -> Result<(), Status> {
+        let resource = self.resource;
+        metadata::copy(object, old, "generation");
+        for field in ["uid", "creationTimestamp"] {
+            if metadata::text(object, field).is_empty() {
+                metadata::copy(object, old, field);
+            }
+        }
+        if metadata::is_terminating(old) {
+            metadata::copy(object, old, "deletionTimestamp");
+            metadata::copy(object, old, "deletionGracePeriodSeconds");
+        } else {
+            metadata::set(object, "deletionTimestamp", Value::Null);
+            metadata::set(object, "deletionGracePeriodSeconds", Value::Null);
+        }
+        metadata::set(object, "selfLink", Value::Null);
+        metadata::copy(object, old, "resourceVersion");
+        let context = self.context();
+        if self.subresource == "status" {
+            keep_all_but_status(object, old, resource.shape.is_custom());
+            resource.hooks.prepare_status_update(&context, object, old);
+            return Ok(());
+        }
+        if resource.hooks.has_status() && self.subresource.is_empty() {
+            restore(object, old, "status");
+        }
+        resource.hooks.prepare_update(&context, object, old)?;
+        resource.shape.normalize(object);
+        if resource.hooks.has_generation() && resource.hooks.changes_generation(object, old) {
+            let generation =
+                metadata::of(old).get("generation").and_then(Value::as_i64).unwrap_or(0);
+            metadata::set(object, "generation", generation + 1);
+        }
+        Ok(())
+    }
+
+    fn problems(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let resource = self.resource;
+        let root = Path::new("metadata");
+        let null = Value::Null;
+        let mut errors = validation::metadata::object_meta_update(
+            object.get("metadata").unwrap_or(&null),
+            old.get("metadata").unwrap_or(&null),
+            &root,
+        );
+        let context = self.context();
+        errors.extend(if self.subresource == "status" {
+            resource.hooks.validate_status_update(&context, object, old)
+        } else {
+            resource.hooks.validate_update(&context, object, old)
+        });
+        errors
+    }
+}
+
+/// `/status` changes the status; of custom objects nothing else, of built-in ones labels,
+/// annotations and the like as well.
+fn keep_all_but_status(object: &mut Value, old: &Value, custom: bool) {
+    let Some(fields) = object.as_object_mut() else { return };
+    let Some(old_fields) = old.as_object() else { return };
+    let mut kept: Map<String, Value> = old_fields.clone();
+    match fields.remove("status") {
+        Some(status) => kept.insert("status".to_owned(), status),
+        None => kept.remove("status"),
+    };
+    let metadata = fields.remove("metadata").unwrap_or_default();
+    if custom {
+        if let Some(target) = kept.get_mut("metadata").and_then(Value::as_object_mut) {
+            match metadata.get("managedFields") {
+                Some(entries) => target.insert("managedFields".to_owned(), entries.clone()),
+                None => target.remove("managedFields"),
+            };
+        }
+    } else {
+        kept.insert("metadata".to_owned(), metadata);
+    }
+    *fields = kept;
+}
+
+fn restore(object: &mut Value, old: &Value, field: &str) {
+    let Some(fields) = object.as_object_mut() else { return };
+    match old.get(field) {
+        Some(value) => fields.insert(field.to_owned(), value.clone()),
+        None => fields.remove(field),
+    };
+}
