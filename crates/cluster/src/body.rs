@@ -80,7 +80,7 @@ pub(crate) fn encode(encoding: Encoding, value: &Value) -> Vec<u8> {
             out.push('\n');
             out.into_bytes()
         }
-        Encoding::Yaml => value.to_string().into_bytes(),
+        Encoding::Yaml => sluice_yaml::from_json(value).into_bytes(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sluice_base::gojson::quote;
+use sluice_schema::gotypes::Document;
 
 use crate::call::Call;
 use crate::resource::{Decoded, FieldValidation, Resource, api_version};
@@ -9,39 +10,35 @@ use crate::status::Status;
 
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// What a body says, before any type is applied.
-#[derive(Debug)]
-pub(crate) struct Parsed {
-    pub(crate) value: Value,
-    /// Fields that stand twice.
-    pub(crate) problems: Vec<String>,
-}
-
-/// Reads the bytes of a body by its media type.
-pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Parsed, Status> {
+/// Reads the bytes of a body by its media type. Field names that stand twice are kept.
+pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Document, Status> {
     match content_type {
-        "" | "application/json" => parse_json(body).map_err(|why| {
+        "" | "application/json" => Document::parse(body).map_err(|why| {
             Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
         }),
-        "application/yaml" => parse_yaml(body)
-            .map_err(|why| Status::bad_request(format!("error converting YAML to JSON: {why}"))),
+        "application/yaml" => parse_yaml(body).map_err(Status::bad_request),
         _ => Err(Status::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
         ))),
     }
 }
 
-/// Reads JSON; fields that stand twice are reported and the last one wins.
-pub(crate) fn parse_json(body: &[u8]) -> Result<Parsed, String> {
-    let value: Value = serde_json::from_slice(body)
-        .map_err(|error| crate::gojson_error::describe(body, &error))?;
-    let problems = crate::duplicates::find(body);
-    Ok(Parsed { value, problems })
+/// Reads YAML.
+pub(crate) fn parse_yaml(body: &[u8]) -> Result<Document, String> {
+    sluice_yaml::to_json(body, sluice_yaml::Duplicates::LastWins)
+        .map(|value| value.unwrap_or_default().into())
+        .map_err(|error| error.to_string())
 }
 
-/// Reads YAML; fields that stand twice are reported and the last one wins.
-pub(crate) fn parse_yaml(body: &[u8]) -> Result<Parsed, String> {
-    parse_json(body)
+/// Field names that stand twice in YAML; JSON's are found while decoding.
+fn yaml_duplicates(content_type: &str, body: &[u8]) -> Vec<String> {
+    if content_type != "application/yaml" {
+        return Vec::new();
+    }
+    match sluice_yaml::to_json(body, sluice_yaml::Duplicates::Reject) {
+        Ok(_) => Vec::new(),
+        Err(error) => vec![error.to_string()],
+    }
 }
 
 /// The object of a create or update request, typed and defaulted; complaints that were asked for
@@ -49,26 +46,28 @@ pub(crate) fn parse_yaml(body: &[u8]) -> Result<Parsed, String> {
 pub(crate) fn object(call: &Call, warnings: &mut Vec<String>) -> Result<Value, Status> {
     let validation = call.field_validation()?;
     let resource = &call.resource;
-    let parsed = parse(call.content_type(), &call.body).map_err(|status| {
+    let document = parse(call.content_type(), &call.body).map_err(|status| {
         if status.code == 400 {
             unrecognized(resource, &status.message, &call.body)
         } else {
             status
         }
     })?;
-    let value = with_type(parsed.value, resource, &call.body)?;
-    typed(resource, value, parsed.problems, validation, warnings)
+    let duplicates = yaml_duplicates(call.content_type(), &call.body);
+    let document = with_type(document, resource, &call.body)?;
+    typed(resource, document, duplicates, validation, warnings)
 }
 
 /// Checks `apiVersion` and `kind` against the resource; absent ones are filled in for built-in kinds.
-fn with_type(mut value: Value, resource: &Resource, body: &[u8]) -> Result<Value, Status> {
+fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result<Document, Status> {
     let expected = resource.api_version();
-    let Some(fields) = value.as_object_mut() else {
+    let text =
+        |name: &str| document.get(name).and_then(Document::as_str).unwrap_or_default().to_owned();
+    let (given_version, given_kind) = (text("apiVersion"), text("kind"));
+    let Document::Object(members) = &mut document else {
         let why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
         return Err(unrecognized(resource, why, body));
     };
-    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (given_version, given_kind) = (text("apiVersion"), text("kind"));
     if resource.shape.is_custom() && given_kind.is_empty() {
         let shown = String::from_utf8_lossy(body);
         let why = format!("Object 'Kind' is missing in '{}'", shown.trim_end());
@@ -98,9 +97,10 @@ fn with_type(mut value: Value, resource: &Resource, body: &[u8]) -> Result<Value
             "the API version in the data ({given_version}) does not match the expected API version ({expected})"
         )));
     }
-    fields.insert("apiVersion".to_owned(), expected.into());
-    fields.insert("kind".to_owned(), resource.kind.as_str().into());
-    Ok(value)
+    members.retain(|(name, _)| name != "apiVersion" && name != "kind");
+    members.push(("apiVersion".to_owned(), Document::Text(expected)));
+    members.push(("kind".to_owned(), Document::Text(resource.kind.clone())));
+    Ok(document)
 }
 
 fn recorded_kind(group: &str, version: &str, kind: &str) -> bool {
@@ -110,7 +110,7 @@ fn recorded_kind(group: &str, version: &str, kind: &str) -> bool {
 /// Applies the type: unknown fields, canonical values, defaults.
 pub(crate) fn typed(
     resource: &Resource,
-    value: Value,
+    document: Document,
     duplicates: Vec<String>,
     validation: FieldValidation,
     warnings: &mut Vec<String>,
@@ -124,7 +124,7 @@ pub(crate) fn typed(
         ))
     };
     let Decoded { mut value, problems } =
-        resource.shape.decode(value).map_err(|why| cannot(&why))?;
+        resource.shape.decode(document).map_err(|why| cannot(&why))?;
     let mut problems: Vec<String> = duplicates.into_iter().chain(problems).collect();
     match validation {
         FieldValidation::Ignore => {}

@@ -21,6 +21,7 @@
 mod admission;
 pub mod auth;
 pub mod body;
+mod bootstrap;
 mod builtin;
 mod call;
 pub mod clock;
@@ -28,7 +29,6 @@ mod crd;
 mod decode;
 mod duplicates;
 mod endpoints;
-mod gojson_error;
 pub mod kind;
 mod kinds;
 mod managed;
@@ -118,6 +118,7 @@ impl Builder {
     /// clock is that runtime's.
     pub fn build(self) -> Cluster {
         let state = Arc::new(State::new(&self));
+        bootstrap::fill(&state);
         Cluster { state }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_schema::gotypes::Document;
 
 use crate::kind::Kind;
 use crate::status::Status;
@@ -32,7 +33,7 @@ pub(crate) struct Decoded {
 /// Go types, custom kinds their structural schema.
 pub(crate) trait Shape: Send + Sync {
     /// Reads an object: drops what the type does not know, brings values into their canonical form.
-    fn decode(&self, value: Value) -> Result<Decoded, String>;
+    fn decode(&self, document: Document) -> Result<Decoded, String>;
 
     /// Brings an object that hooks have changed back into the form the wire shows.
     fn normalize(&self, value: &mut Value);

@@ -99,8 +99,8 @@ fn options(call: &Call) -> Result<(DeleteOptions, bool), Status> {
             }
         }
     } else {
-        let parsed = decode::parse(call.content_type(), &call.body)?;
-        if let Value::Object(fields) = parsed.value {
+        let document = decode::parse(call.content_type(), &call.body)?;
+        if let Value::Object(fields) = document.into_value() {
             given = fields;
         }
     }

@@ -180,7 +180,7 @@ impl EventForm {
             }
             Encoding::Yaml => {
                 let event = json!({"type": kind, "object": object});
-                format!("---\n{}", event).into()
+                format!("---\n{}", sluice_yaml::from_json(&event)).into()
             }
         }
     }
