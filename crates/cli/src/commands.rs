@@ -1,0 +1,28 @@
+//! The commands, one file each.
+
+mod cluster;
+
+use clap::{Parser, Subcommand};
+
+use crate::outcome::{Failure, Outcome};
+
+/// GitOps for Kubernetes in one binary.
+#[derive(Debug, Parser)]
+#[command(name = "sluice", version, about, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
+    Cluster(cluster::Arguments),
+}
+
+/// Runs the command that was typed.
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
+    match arguments.command {
+        Command::Cluster(arguments) => cluster::run(arguments),
+    }
+}
