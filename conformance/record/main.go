@@ -10,7 +10,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: record cluster SERVER TOKEN | types | decode"))
+		fail(fmt.Errorf("usage: record cluster SERVER TOKEN | types | decode | protobuf"))
 	}
 	var answer any
 	var err error
@@ -24,6 +24,8 @@ func main() {
 		answer, err = recordTypes()
 	case "decode":
 		answer, err = recordDecode(28)
+	case "protobuf":
+		answer, err = recordProtobuf(8)
 	default:
 		err = fmt.Errorf("unknown subject %q", os.Args[1])
 	}

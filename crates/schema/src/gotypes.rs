@@ -15,16 +15,18 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+pub(crate) use decode::float;
 pub use document::{Document, SyntaxError};
-pub(crate) use own::Own;
-pub(crate) use table::{Shape, Type};
+pub(crate) use own::{Own, write_instant};
+pub(crate) use table::{Field, Shape, Type};
 
 use crate::recorded::Members;
 
 /// The table of all Go types.
 pub struct Types {
     kinds: std::collections::BTreeMap<String, usize>,
-    types: Vec<Type>,
+    table: Vec<Type>,
+    schema_props: usize,
 }
 
 /// An object that went through its Go type.
@@ -95,6 +97,48 @@ impl Types {
         Ok(())
     }
 
+    /// Takes away what does not survive being stored as protobuf, which is what upstream's storage
+    /// holds and answers with, dry runs included: empty lists and maps come back as nil. (Only custom
+    /// resources and CustomResourceDefinitions are stored as JSON.)
+    pub fn as_stored(&self, api_version: &str, kind: &str, object: &mut Value) {
+        if let Some(number) = self.type_of(api_version, kind) {
+            self.forget_empties(number, object);
+        }
+    }
+
+    fn forget_empties(&self, number: usize, value: &mut Value) {
+        match (&self.get(number).shape, value) {
+            (Shape::Pointer(element), value) => self.forget_empties(*element, value),
+            (Shape::Struct(fields), Value::Object(members)) => {
+                for field in &fields.flat {
+                    let Some(member) = members.get_mut(&field.json) else { continue };
+                    self.forget_empties(field.type_number, member);
+                    let shape = &self.get(field.type_number).shape;
+                    if matches!(shape, Shape::List(_) | Shape::Map(_)) && shape.is_empty(member) {
+                        *member = Value::Null;
+                    }
+                }
+            }
+            (Shape::List(element), Value::Array(items)) => {
+                for item in items {
+                    self.forget_empties(*element, item);
+                }
+            }
+            (Shape::Map(element), Value::Object(members)) => {
+                for member in members.values_mut() {
+                    self.forget_empties(*element, member);
+                    // In a map it is the other way round: nil comes back as empty.
+                    match self.get(*element).shape {
+                        Shape::Bytes if member.is_null() => *member = Value::from(""),
+                        Shape::List(_) if member.is_null() => *member = Value::Array(Vec::new()),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The number of the kind's type.
     pub(crate) fn type_of(&self, api_version: &str, kind: &str) -> Option<usize> {
         self.kinds.get(&format!("{api_version} {kind}")).copied()
@@ -102,12 +146,30 @@ impl Types {
 
     /// The type of that number.
     pub(crate) fn get(&self, number: usize) -> &Type {
-        &self.types[number]
+        &self.table[number]
     }
 
-    /// Whether a nil pointer is possible there.
-    fn is_pointer(&self, number: usize) -> bool {
-        matches!(self.get(number).shape, Shape::Pointer(_))
+    /// The type of schemas in CustomResourceDefinitions, which contains itself.
+    pub(crate) fn schema_props(&self) -> usize {
+        self.schema_props
+    }
+
+    /// The fields that hold a pointer to something that is written as null. A pointer to a zero time
+    /// is no nil pointer, so `omitempty` keeps it.
+    pub(crate) fn pointers_to_null(
+        &self,
+        number: usize,
+        members: &serde_json::Map<String, Value>,
+    ) -> Vec<&str> {
+        let Shape::Struct(fields) = &self.get(number).shape else { return Vec::new() };
+        let is_pointer = |number: usize| matches!(self.get(number).shape, Shape::Pointer(_));
+        fields
+            .flat
+            .iter()
+            .filter(|field| is_pointer(field.type_number))
+            .map(|field| field.json.as_str())
+            .filter(|name| members.get(*name).is_some_and(Value::is_null))
+            .collect()
     }
 
     /// Whether a null changes what is there already.

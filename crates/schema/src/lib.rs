@@ -4,10 +4,12 @@
 //! - [`gotypes`]: what decoding into the Go types and encoding again does to an object.
 //! - [`metadata`]: what is wrong with an object's `metadata`.
 //! - [`names`]: the rules for names, label keys and label values.
+//! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON.
 //! - [`recorded`]: OpenAPI, discovery and first objects of a real Kubernetes.
 
 pub mod field;
 pub mod gotypes;
 pub mod metadata;
 pub mod names;
+pub mod protobuf;
 pub mod recorded;

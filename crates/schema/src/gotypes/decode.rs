@@ -227,8 +227,7 @@ impl<'t> Decoder<'t> {
     ) -> Result<Value, Fault> {
         let Shape::Struct(fields) = &wanted.shape else { return Ok(Value::Null) };
         let mut out = Map::new();
-        // A pointer to a zero time is no nil pointer, though both are written as null.
-        let mut null_but_set = Vec::new();
+        let mut nulls: Vec<&str> = Vec::new();
         let outer = self.owner;
         let depth = self.fields.len();
         for (key, member) in members {
@@ -251,14 +250,16 @@ impl<'t> Decoder<'t> {
             self.path.truncate(length);
             self.fields.truncate(depth);
             self.owner = outer;
-            if value.is_null() && !is_null && self.types.is_pointer(field.type_number) {
-                null_but_set.push(&field.json);
+            if is_null {
+                nulls.push(&field.json);
             }
             out.insert(key, value);
         }
+        let mut kept = self.types.pointers_to_null(number, &out);
+        kept.retain(|name| !nulls.contains(name));
         let mut object = Value::Object(out);
         self.types.fill_zeros(number, &mut object);
-        for name in null_but_set {
+        for name in kept {
             object[name] = Value::Null;
         }
         Ok(object)
@@ -321,7 +322,7 @@ impl<'t> Decoder<'t> {
     /// Decodes with a decoder of its own, as `UnmarshalJSON` of the schema types does: unknown
     /// fields inside are not noticed.
     fn apart(&mut self, type_name: &str, document: Document) -> Result<Value, Fault> {
-        let number = self.types.types.iter().position(|known| known.name == type_name);
+        let number = self.types.table.iter().position(|known| known.name == type_name);
         let number = number.expect("because the recorded table has the types of CRD schemas");
         Decoder::new(self.types, false).run(number, document)
     }

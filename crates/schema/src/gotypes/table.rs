@@ -14,7 +14,6 @@ pub(crate) struct Type {
     /// What it is made of.
     pub(crate) shape: Shape,
     /// A named list that is a message of its own in protobuf.
-    #[expect(dead_code, reason = "the protobuf decoder reads it")]
     pub(crate) message: bool,
 }
 
@@ -53,13 +52,14 @@ pub(crate) struct Fields {
 pub(crate) struct Field {
     /// Empty for an inlined struct.
     pub(crate) json: String,
+    /// The Go name, unless it is the JSON name with a capital.
+    go: String,
     /// The Go names of the inlined structs around it.
     pub(crate) around: Vec<String>,
     pub(crate) type_number: usize,
     pub(crate) omit_empty: bool,
     pub(crate) omit_zero: bool,
     /// The protobuf field number; 0 for none.
-    #[expect(dead_code, reason = "the protobuf decoder reads it")]
     pub(crate) number: u32,
     /// The `patchStrategy` tag.
     #[expect(dead_code, reason = "strategic merge reads it")]
@@ -73,6 +73,17 @@ impl Type {
     /// The name without its package, as error messages have it.
     pub(crate) fn short_name(&self) -> &str {
         self.name.rsplit('.').next().unwrap_or_default()
+    }
+}
+
+impl Field {
+    /// The name of the field in Go.
+    pub(crate) fn go_name(&self) -> String {
+        if !self.go.is_empty() {
+            return self.go.clone();
+        }
+        let mut letters = self.json.chars();
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
     }
 }
 
@@ -141,6 +152,7 @@ impl WireField {
     fn read(&self) -> Field {
         Field {
             json: self.json.clone(),
+            go: self.go.clone(),
             around: Vec::new(),
             type_number: self.type_number,
             omit_empty: self.omit_empty,
@@ -163,7 +175,8 @@ pub(super) fn read(members: &Members) -> Types {
         shape: shape(entry, &wire),
         message: entry.message,
     });
-    Types { kinds, types: types.collect() }
+    let schema_props = wire.iter().position(|entry| entry.name == "v1.JSONSchemaProps");
+    Types { kinds, table: types.collect(), schema_props: schema_props.expect(because) }
 }
 
 fn shape(entry: &WireType, all: &[WireType]) -> Shape {
