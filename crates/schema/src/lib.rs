@@ -6,6 +6,7 @@
 //! - [`names`]: the rules for names, label keys and label values.
 //! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON.
 //! - [`recorded`]: OpenAPI, discovery and first objects of a real Kubernetes.
+//! - [`structural`]: schemas of custom resources: prune, default, validate.
 
 pub mod field;
 pub mod gotypes;
@@ -13,3 +14,4 @@ pub mod metadata;
 pub mod names;
 pub mod protobuf;
 pub mod recorded;
+pub mod structural;
