@@ -17,11 +17,14 @@ const SECONDS_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 /// The layout of a `MicroTime`.
 const MICROS_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 
-/// A point in time written to the second, like `metav1.Time`.
+/// The second that Go counts its times from: the start of the year 1.
+const ZERO_SECOND: i64 = -62_135_596_800;
+
+/// A point in time written to the second, like `metav1.Time`; the zero time is written as null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub Timestamp);
 
-/// A point in time written to the microsecond, like `metav1.MicroTime`.
+/// A point in time written to the microsecond, like `metav1.MicroTime`; the zero time is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MicroTime(pub Timestamp);
 
@@ -70,16 +73,34 @@ macro_rules! text_form {
             }
         }
 
+        impl Default for $name {
+            fn default() -> Self {
+                Self(Timestamp::constant(ZERO_SECOND, 0))
+            }
+        }
+
+        impl $name {
+            /// Whether this is Go's zero time, which stands for none.
+            pub fn is_zero(self) -> bool {
+                self == Self::default()
+            }
+        }
+
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if self.is_zero() {
+                    return serializer.serialize_none();
+                }
                 serializer.serialize_str(&$format(self.0))
             }
         }
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                $parse(&text).map(Self).map_err(de::Error::custom)
+                match Option::<String>::deserialize(deserializer)? {
+                    Some(text) => $parse(&text).map(Self).map_err(de::Error::custom),
+                    None => Ok(Self::default()),
+                }
             }
         }
     };
@@ -250,7 +271,14 @@ fn nanoseconds(digits: &str) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{format_micros, format_seconds, parse};
+    use super::{MicroTime, Time, format_micros, format_seconds, parse};
+
+    #[test]
+    fn the_zero_time_is_null() {
+        assert_eq!(serde_json::to_string(&Time::default()).unwrap(), "null");
+        assert_eq!(serde_json::from_str::<MicroTime>("null").unwrap(), MicroTime::default());
+        assert!(Time(parse("0001-01-01T00:00:00Z").unwrap()).is_zero());
+    }
 
     #[test]
     fn times_are_written_in_utc_and_cut_off() {
