@@ -1,12 +1,18 @@
 //! The project's chores: `cargo run -p xtask -- CHORE`.
 
+mod crds;
 mod record;
 
 use std::process::ExitCode;
 
 type Chore = fn(&[String]) -> Result<(), Box<dyn std::error::Error>>;
 
-const CHORES: &[(&str, Chore)] = &[("record", record::run)];
+const CHORES: &[(&str, Chore)] = &[
+    ("compare-crds", crds::compare),
+    ("crds", crds::write),
+    ("record", record::run),
+    ("record-crds", crds::record),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

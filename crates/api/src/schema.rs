@@ -162,7 +162,7 @@ fn rules(pairs: &Value) -> Value {
 
 /// `secret_ref` as manifests write it: `secretRef`.
 pub(crate) fn camel(name: &str) -> String {
-    let mut words = name.split('_');
+    let mut words = name.trim_start_matches("r#").split('_');
     let mut text = words.next().unwrap_or_default().to_owned();
     for word in words {
         let mut letters = word.chars();
