@@ -25,6 +25,7 @@ mod bootstrap;
 mod builtin;
 mod call;
 pub mod clock;
+mod controllers;
 mod crd;
 mod decode;
 mod duplicates;
@@ -119,6 +120,7 @@ impl Builder {
     pub fn build(self) -> Cluster {
         let state = Arc::new(State::new(&self));
         bootstrap::fill(&state);
+        controllers::start(&state);
         Cluster { state }
     }
 }

@@ -44,14 +44,6 @@ impl Registry {
         self.custom.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
     }
 
-    /// The built-in resource of a group in its preferred version.
-    pub(crate) fn builtin(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
-        self.builtin
-            .values()
-            .rfind(|resource| resource.group == group && resource.plural == plural)
-            .cloned()
-    }
-
     /// Every served resource, in the order of group, version and plural.
     pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
         let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
@@ -70,6 +62,29 @@ impl Registry {
             }
         }
         by_storage.into_values().collect()
+    }
+
+    /// A served version of the resource whose objects are filed under `storage`; for built-in
+    /// kinds the version they are stored in.
+    pub(crate) fn stored(&self, storage: &GroupResource) -> Option<Arc<Resource>> {
+        let fits = |resource: &&Arc<Resource>| {
+            resource.storage == *storage && resource.group == storage.group
+        };
+        if let Some(resource) = self.builtin.values().rfind(fits) {
+            return Some(resource.clone());
+        }
+        let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
+        custom.values().rfind(fits).cloned()
+    }
+
+    /// A served version of a kind.
+    pub(crate) fn by_kind(&self, group: &str, kind: &str) -> Option<Arc<Resource>> {
+        let fits = |resource: &&Arc<Resource>| resource.group == group && resource.kind == kind;
+        if let Some(resource) = self.builtin.values().rfind(fits) {
+            return Some(resource.clone());
+        }
+        let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
+        custom.values().rfind(fits).cloned()
     }
 
     /// The custom resources, in the order of group, version and plural.

@@ -281,6 +281,36 @@ impl Store {
         self.journal.send_replace(revision);
     }
 
+    /// The writes after revision `seen` to all resources, in their order, and the revision they
+    /// reach. If the history does not go back that far, every object counts as added.
+    pub(crate) fn events_after(&self, seen: u64) -> (Vec<(GroupResource, Event)>, u64) {
+        let tables = self.lock();
+        let mut out = Vec::new();
+        if tables.revision == seen {
+            return (out, seen);
+        }
+        for (resource, table) in &tables.tables {
+            if seen < table.compacted {
+                out.extend(table.objects.iter().map(|(key, object)| {
+                    let event = Event {
+                        change: Change::Added,
+                        key: key.clone(),
+                        object: object.clone(),
+                        previous: None,
+                    };
+                    (resource.clone(), event)
+                }));
+                continue;
+            }
+            let fresh = table.history.partition_point(|event| event.object.revision <= seen);
+            out.extend(
+                table.history.range(fresh..).map(|event| (resource.clone(), event.clone())),
+            );
+        }
+        out.sort_by_key(|(_, event)| event.object.revision);
+        (out, tables.revision)
+    }
+
     /// Forgets all history, as etcd's compaction does: watches and lists from the past get 410.
     pub(crate) fn compact(&self) {
         let mut tables = self.lock();

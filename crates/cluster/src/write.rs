@@ -10,7 +10,7 @@ mod create;
 mod delete;
 mod update;
 
-pub(crate) use delete::{DeleteOptions, Deleted, Propagation};
+pub(crate) use delete::{DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use update::Precondition;
 
 use std::sync::Arc;

@@ -1,0 +1,156 @@
+//! The control plane behind the API server: garbage collection, namespaces, rollouts, nodes.
+//!
+//! All controllers of a cluster run in one task, one reconcile at a time, in the order of a queue
+//! that is sorted by due time and then by arrival. So a run on a paused runtime is the same every
+//! time. They write through the same door as everybody else ([`Control`]) and look at nothing but
+//! the store.
+//!
+//! A controller is a file: what wakes it ([`Controller::wakes`]) and what it does about one object
+//! ([`Controller::reconcile`]). It is called again whenever something it looked at may have changed,
+//! so it computes from the state and keeps none.
+
+pub(crate) mod control;
+mod garbage;
+mod namespace;
+mod queue;
+mod service_account;
+
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use sluice_base::clock::Clock as _;
+
+use self::control::Control;
+use self::queue::Queue;
+use crate::state::State;
+use crate::store::{Event, GroupResource};
+
+/// What a controller is asked to look at: an object of the resource it is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) resource: GroupResource,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl Key {
+    pub(crate) fn new(group: &str, resource: &str, namespace: &str, name: &str) -> Self {
+        Self {
+            resource: GroupResource::new(group, resource),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// The key of an object of `resource`, from its key in the store.
+    pub(crate) fn of(resource: &GroupResource, store_key: &str) -> Self {
+        let (namespace, name) = store_key.split_once('/').unwrap_or(("", store_key));
+        Self {
+            resource: resource.clone(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+/// What a reconcile wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing until something changes.
+    Wait,
+    /// To be called again after this time in the simulated cluster.
+    After(Duration),
+}
+
+/// The future of a reconcile.
+pub(crate) type Reconcile<'a> = Pin<Box<dyn Future<Output = Next> + Send + 'a>>;
+
+/// One controller.
+pub(crate) trait Controller: Send + Sync {
+    /// The keys that an event gives reason to look at.
+    fn wakes(&self, control: &Control, resource: &GroupResource, event: &Event) -> Vec<Key>;
+
+    /// How long after an event the controller looks, at least and at most; the seed decides.
+    fn reaction(&self) -> (Duration, Duration) {
+        (Duration::from_millis(5), Duration::from_millis(30))
+    }
+
+    /// Brings the world a step nearer to what one object wants. Idempotent; called again after a
+    /// failed write.
+    fn reconcile<'a>(&'a self, control: &'a Control, key: &'a Key) -> Reconcile<'a>;
+}
+
+/// Starts the controllers of a cluster on the current runtime. They stop when the cluster is gone.
+pub(crate) fn start(state: &Arc<State>) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        tracing::debug!("no runtime: the cluster has no controllers");
+        return;
+    };
+    runtime.spawn(run(Arc::downgrade(state), controllers(state)));
+}
+
+fn controllers(state: &Arc<State>) -> Vec<Arc<dyn Controller>> {
+    let _ = state;
+    vec![
+        Arc::new(garbage::GarbageCollector::default()),
+        Arc::new(namespace::NamespaceController),
+        Arc::new(service_account::ServiceAccountController),
+    ]
+}
+
+async fn run(state: Weak<State>, controllers: Vec<Arc<dyn Controller>>) {
+    let mut queue = Queue::default();
+    let mut seen = 0;
+    let Some(mut journal) = state.upgrade().map(|state| state.store.journal()) else { return };
+    loop {
+        let due = {
+            let Some(state) = state.upgrade() else { return };
+            let control = Control::new(state);
+            seen = take_events(&control, &controllers, &mut queue, seen);
+            while let Some((index, key)) = queue.pop(control.state.clock.now()) {
+                match controllers[index].reconcile(&control, &key).await {
+                    Next::Wait => {}
+                    Next::After(wait) => {
+                        queue.push(control.state.clock.after(wait), index, key);
+                    }
+                }
+                seen = take_events(&control, &controllers, &mut queue, seen);
+            }
+            let clock = control.state.clock;
+            queue.next_due().map(|due| (clock, due))
+        };
+        // The state is not held while waiting, so that a dropped cluster ends this task.
+        let news = match due {
+            Some((clock, due)) => tokio::select! {
+                biased;
+                news = journal.changed() => news,
+                () = clock.sleep_until(due) => Ok(()),
+            },
+            None => journal.changed().await,
+        };
+        if news.is_err() {
+            return;
+        }
+    }
+}
+
+/// Queues what the events since `seen` give reason to look at; returns the revision now seen.
+fn take_events(
+    control: &Control,
+    controllers: &[Arc<dyn Controller>],
+    queue: &mut Queue,
+    seen: u64,
+) -> u64 {
+    let (events, revision) = control.state.store.events_after(seen);
+    for (resource, event) in events {
+        for (index, controller) in controllers.iter().enumerate() {
+            for key in controller.wakes(control, &resource, &event) {
+                let (least, most) = controller.reaction();
+                let due = control.state.clock.after(control.between(least, most));
+                queue.push(due, index, key);
+            }
+        }
+    }
+    revision
+}
