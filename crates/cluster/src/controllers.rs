@@ -46,11 +46,7 @@ impl Key {
     /// The key of an object of `resource`, from its key in the store.
     pub(crate) fn of(resource: &GroupResource, store_key: &str) -> Self {
         let (namespace, name) = store_key.split_once('/').unwrap_or(("", store_key));
-        Self {
-            resource: resource.clone(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        }
+        Self { resource: resource.clone(), namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
 

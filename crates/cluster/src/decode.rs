@@ -17,6 +17,9 @@ pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Document, Status>
             Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
         }),
         "application/yaml" => parse_yaml(body).map_err(Status::bad_request),
+        "application/vnd.kubernetes.protobuf" => sluice_schema::protobuf::decode(body)
+            .map(Document::from)
+            .map_err(|error| Status::bad_request(error.to_string())),
         _ => Err(Status::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
         ))),

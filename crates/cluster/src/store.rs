@@ -303,9 +303,7 @@ impl Store {
                 continue;
             }
             let fresh = table.history.partition_point(|event| event.object.revision <= seen);
-            out.extend(
-                table.history.range(fresh..).map(|event| (resource.clone(), event.clone())),
-            );
+            out.extend(table.history.range(fresh..).map(|event| (resource.clone(), event.clone())));
         }
         out.sort_by_key(|(_, event)| event.object.revision);
         (out, tables.revision)

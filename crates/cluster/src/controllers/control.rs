@@ -52,15 +52,18 @@ impl Control {
 
     /// The object of a key, in its storage version.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Value>> {
-        let stored = self
-            .state
-            .store
-            .get(&key.resource, &crate::store::key(&key.namespace, &key.name))?;
+        let stored =
+            self.state.store.get(&key.resource, &crate::store::key(&key.namespace, &key.name))?;
         Some(Arc::new(stored.value.clone()))
     }
 
     /// The objects of a resource in one namespace, or in all.
-    pub(crate) fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
+    pub(crate) fn list(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Vec<Arc<Value>> {
         crate::kind::World::list(self.state.as_ref(), group, resource, namespace)
     }
 

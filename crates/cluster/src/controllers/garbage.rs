@@ -117,9 +117,8 @@ impl GarbageCollector {
         let finalizers: Vec<&str> = metadata::finalizers(object).collect();
         if finalizers.contains(&ORPHAN) {
             for dependent in &dependents {
-                let gone = control
-                    .update(ACTOR, dependent, "", &mut |value| drop_owner(value, uid))
-                    .await;
+                let gone =
+                    control.update(ACTOR, dependent, "", &mut |value| drop_owner(value, uid)).await;
                 if let Err(status) = gone {
                     tracing::debug!(%status, "owner not removed");
                 }
@@ -182,8 +181,7 @@ impl GarbageCollector {
         } else {
             Propagation::Background
         };
-        let options =
-            DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() };
+        let options = DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() };
         let _ = control.delete(ACTOR, key, options, metadata::uid(object)).await;
     }
 
@@ -208,7 +206,11 @@ impl GarbageCollector {
         match control.get(&owner_key) {
             Some(value) if metadata::uid(&value) == text(owner, "uid") => {
                 let foreground = metadata::finalizers(&value).any(|name| name == FOREGROUND);
-                if metadata::is_terminating(&value) && foreground { Owner::Dies } else { Owner::Lives }
+                if metadata::is_terminating(&value) && foreground {
+                    Owner::Dies
+                } else {
+                    Owner::Lives
+                }
             }
             _ => Owner::Gone,
         }
@@ -226,7 +228,8 @@ enum Owner {
 }
 
 fn drop_owner(object: &mut Value, uid: &str) {
-    let kept: Vec<Value> = owners(object).filter(|owner| text(owner, "uid") != uid).cloned().collect();
+    let kept: Vec<Value> =
+        owners(object).filter(|owner| text(owner, "uid") != uid).cloned().collect();
     let value = if kept.is_empty() { Value::Null } else { json!(kept) };
     metadata::set(object, "ownerReferences", value);
 }

@@ -121,27 +121,60 @@ fn conditions(left: &Left, namespace: &Value, now: &str) -> Vec<Value> {
         texts.join(", ")
     };
     let mut wanted = vec![
-        ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered",
-            "All resources successfully discovered".to_owned()),
-        ("NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions",
-            "All legacy kube types successfully parsed".to_owned()),
-        ("NamespaceDeletionContentFailure", "False", "ContentDeleted",
-            "All content successfully deleted, may be waiting on finalization".to_owned()),
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            "All resources successfully discovered".to_owned(),
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "False",
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed".to_owned(),
+        ),
+        (
+            "NamespaceDeletionContentFailure",
+            "False",
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization".to_owned(),
+        ),
     ];
     wanted.push(if left.resources.is_empty() {
-        ("NamespaceContentRemaining", "False", "ContentRemoved",
-            "All content successfully removed".to_owned())
+        (
+            "NamespaceContentRemaining",
+            "False",
+            "ContentRemoved",
+            "All content successfully removed".to_owned(),
+        )
     } else {
-        ("NamespaceContentRemaining", "True", "SomeResourcesRemain",
-            format!("Some resources are remaining: {}", list(&left.resources, "resource instances")))
+        (
+            "NamespaceContentRemaining",
+            "True",
+            "SomeResourcesRemain",
+            format!(
+                "Some resources are remaining: {}",
+                list(&left.resources, "resource instances")
+            ),
+        )
     });
     wanted.push(if left.finalizers.is_empty() {
-        ("NamespaceFinalizersRemaining", "False", "ContentHasNoFinalizers",
-            "All content-preserving finalizers finished".to_owned())
+        (
+            "NamespaceFinalizersRemaining",
+            "False",
+            "ContentHasNoFinalizers",
+            "All content-preserving finalizers finished".to_owned(),
+        )
     } else {
-        ("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain",
-            format!("Some content in the namespace has finalizers remaining: {}",
-                list(&left.finalizers, "resource instances").replace(" has ", " in ")))
+        (
+            "NamespaceFinalizersRemaining",
+            "True",
+            "SomeFinalizersRemain",
+            format!(
+                "Some content in the namespace has finalizers remaining: {}",
+                list(&left.finalizers, "resource instances").replace(" has ", " in ")
+            ),
+        )
     });
     let old = namespace["status"]["conditions"].as_array().cloned().unwrap_or_default();
     wanted
