@@ -23,6 +23,8 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// The namespace of the request; empty for cluster-scoped kinds.
     pub namespace: &'a str,
+    /// The endpoint: empty for the object itself, else `status`, `finalize` and so on.
+    pub subresource: &'a str,
     /// The user the request runs as.
     pub user: &'a str,
     /// Nothing that this request allocates may be kept.

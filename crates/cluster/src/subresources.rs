@@ -1,10 +1,15 @@
-//! What stands behind an object's name: `status`, `scale`, `log` and the like.
+//! What stands behind an object's name: `status`, `scale`, `log` and the like, one file each.
+
+mod binding;
+mod eviction;
+mod scale;
 
 use std::sync::Arc;
 
 use http::Response;
+use serde_json::json;
 
-use crate::body::Body;
+use crate::body::{self, Body};
 use crate::call::Call;
 use crate::status::Status;
 use crate::verbs;
@@ -18,9 +23,34 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
         return Err(verbs::not_allowed());
     }
     match (call.info.subresource.as_str(), call.info.verb) {
-        ("status", "get") => verbs::get::serve(&call),
-        ("status", "update") => verbs::replace::serve(&call).await,
-        ("status", "patch") => verbs::patch::serve(&call).await,
-        _ => Err(Status::new(501, "NotImplemented", "not served by the embedded cluster")),
+        ("scale", _) => scale::serve(&call).await,
+        ("binding", "create") => binding::serve(&call).await,
+        ("eviction", "create") => eviction::serve(&call).await,
+        ("attach" | "exec" | "portforward" | "proxy", _) => Err(no_machine(&call)),
+        // `status`, and those that change a part of the object: `approval`, `ephemeralcontainers`,
+        // `finalize`,
+        // `resize`.
+        (_, "get") => verbs::get::serve(&call),
+        (_, "update") => verbs::replace::serve(&call).await,
+        (_, "patch") => verbs::patch::serve(&call).await,
+        _ => Err(verbs::not_allowed()),
     }
+}
+
+/// There is nothing behind a simulated pod that a stream could be connected to.
+fn no_machine(call: &Call) -> Status {
+    Status::new(
+        501,
+        "NotImplemented",
+        format!(
+            "{} is not possible here: the pods of the embedded cluster are simulated",
+            call.info.subresource
+        ),
+    )
+}
+
+/// The answer to an action that succeeded.
+fn success(call: &Call) -> Response<Body> {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    body::object(201, call.wanted.encoding, &status)
 }

@@ -56,6 +56,7 @@ impl Writer<'_> {
         Context {
             now: self.now(),
             namespace: self.namespace,
+            subresource: self.subresource,
             user: &self.user.name,
             dry_run: self.dry_run,
             world: self.state,

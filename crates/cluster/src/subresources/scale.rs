@@ -1,0 +1,133 @@
+//! `scale`: how many replicas, the same for every kind that has them.
+
+use http::Response;
+use serde_json::{Map, Value, json};
+use sluice_schema::field::{FieldError, Path};
+
+use crate::body::{self, Body};
+use crate::call::Call;
+use crate::resource::ScalePaths;
+use crate::status::Status;
+use crate::validation::labels;
+use crate::write::Precondition;
+use crate::{decode, metadata, verbs};
+
+pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
+    let paths = call.resource.shape.scale_paths().unwrap_or_else(|| ScalePaths {
+        spec: ".spec.replicas".to_owned(),
+        status: ".status.replicas".to_owned(),
+        selector: None,
+    });
+    if call.info.verb == "get" {
+        let stored = call
+            .state
+            .store
+            .get(&call.resource.storage, &call.key())
+            .ok_or_else(|| call.resource.not_found(&call.info.name))?;
+        let parent = call.resource.shape.from_storage(&stored.value);
+        let scale = scale_of(&parent, &paths);
+        return Ok(body::object(200, call.wanted.encoding, &scale));
+    }
+    let dry_run = call.dry_run()?;
+    let manager = call.manager();
+    let writer = call.writer(&manager, dry_run);
+    let wanted = if call.info.verb == "update" {
+        Some(decode::parse(call.content_type(), &call.body)?.into_value())
+    } else {
+        None
+    };
+    let written = writer
+        .update(&call.info.name, Precondition::Computed, false, &mut |parent| {
+            let old = scale_of(parent, &paths);
+            let scale = match &wanted {
+                Some(scale) => scale.clone(),
+                None => verbs::patch::patched(call, &old)?,
+            };
+            with_replicas(call, parent, &old, &scale, &paths)
+        })
+        .await?;
+    Ok(body::object(200, call.wanted.encoding, &scale_of(&written.object, &paths)))
+}
+
+/// The scale of an object.
+fn scale_of(parent: &Value, paths: &ScalePaths) -> Value {
+    let mut metadata = Map::new();
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = metadata::of(parent).get(field) {
+            metadata.insert(field.to_owned(), value.clone());
+        }
+    }
+    let mut spec = Map::new();
+    if let Some(replicas) = at(parent, &paths.spec).and_then(Value::as_i64).filter(|n| *n != 0) {
+        spec.insert("replicas".to_owned(), replicas.into());
+    }
+    let replicas = at(parent, &paths.status).and_then(Value::as_i64).unwrap_or(0);
+    let mut status = Map::new();
+    status.insert("replicas".to_owned(), replicas.into());
+    let selector = match &paths.selector {
+        Some(path) => at(parent, path).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        None => selector_text(&parent["spec"]["selector"]),
+    };
+    if !selector.is_empty() {
+        status.insert("selector".to_owned(), selector.into());
+    }
+    json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1",
+        "metadata": metadata, "spec": spec, "status": status,
+    })
+}
+
+/// A selector as text; ReplicationControllers have a bare map.
+fn selector_text(selector: &Value) -> String {
+    let is_map = selector.as_object().is_some_and(|fields| {
+        !fields.contains_key("matchLabels") && !fields.contains_key("matchExpressions")
+    });
+    if is_map { labels::print(&json!({"matchLabels": selector})) } else { labels::print(selector) }
+}
+
+/// The object with the replicas that the scale asks for.
+fn with_replicas(
+    call: &Call,
+    parent: &Value,
+    old: &Value,
+    scale: &Value,
+    paths: &ScalePaths,
+) -> Result<Value, Status> {
+    let name = &call.info.name;
+    let given = metadata::name(scale);
+    if !given.is_empty() && given != name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        )));
+    }
+    let version = metadata::text(scale, "resourceVersion");
+    if !version.is_empty() && version != metadata::text(old, "resourceVersion") {
+        return Err(Status::modified(&call.resource.group, &call.resource.plural, name));
+    }
+    let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
+    if replicas < 0 {
+        let path = Path::new("spec").child("replicas");
+        let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
+        return Err(Status::invalid("autoscaling", "Scale", name, &[error]));
+    }
+    let mut parent = parent.clone();
+    set(&mut parent, &paths.spec, replicas.into());
+    Ok(parent)
+}
+
+/// The value at a path such as `.spec.replicas`.
+fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.trim_start_matches('.').split('.').try_fold(object, |value, field| value.get(field))
+}
+
+/// Sets the value at a path such as `.spec.replicas`, making what is missing on the way.
+fn set(object: &mut Value, path: &str, value: Value) {
+    let mut place = object;
+    for field in path.trim_start_matches('.').split('.') {
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        place = &mut place[field];
+    }
+    *place = value;
+}
