@@ -1,11 +1,15 @@
 //! Values to text, byte for byte as go-yaml's two emitters write them.
 //!
-//! `writer` keeps the column and the indentation, `scalar` chooses and writes scalar styles, and
-//! `value` walks JSON values the way `sigs.k8s.io/yaml` prints them.
+//! `writer` keeps the column and the indentation, `scalar` chooses and writes scalar styles,
+//! `value` walks JSON values the way `sigs.k8s.io/yaml` prints them, and `node` walks trees the way
+//! go-yaml v3 does.
 
+mod comment;
+mod node;
 mod order;
 mod scalar;
 mod value;
 mod writer;
 
+pub use node::SequenceIndent;
 pub use value::from_json;

@@ -374,6 +374,9 @@ fn binary(text: &str) -> Result<Vec<u8>, Error> {
 /// A float as it comes out of Go's JSON text: whole numbers lose their point on the way.
 fn float_to_json(value: f64) -> Option<Number> {
     // Both bounds are powers of two, so they are exact.
+    if value == 0.0 && value.is_sign_negative() {
+        return Number::from_f64(value);
+    }
     if value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0 {
         #[expect(clippy::cast_possible_truncation, reason = "whole and within 64 bits")]
         return Some(Number::from(value as i64));

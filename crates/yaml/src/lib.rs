@@ -12,7 +12,7 @@ mod scanner;
 mod token;
 mod tree;
 
-pub use emit::from_json;
+pub use emit::{SequenceIndent, from_json};
 pub use error::Error;
 pub use json::{Duplicates, documents_to_json, to_json};
 pub use node::{Comments, Content, Document, Node, Position, parse, parse_as};

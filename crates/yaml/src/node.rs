@@ -1,6 +1,7 @@
 //! A document as a tree that can be changed and written again: kinds, tags, styles, comments,
 //! places.
 
+mod comments;
 mod read;
 
 use std::borrow::Cow;
@@ -18,8 +19,8 @@ pub struct Document {
     pub head_comment: String,
     /// The comment at the document's end.
     pub foot_comment: String,
-    /// The line the document starts on, counted from one.
-    pub line: usize,
+    /// Where it starts.
+    pub position: Position,
 }
 
 /// A place in a text, both counted from one; zero for a node that was made, not read.

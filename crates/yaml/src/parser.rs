@@ -1,9 +1,13 @@
 //! Tokens to events: the grammar of YAML 1.1 as a state machine.
 
+mod collection;
+mod comment;
+
 use std::borrow::Cow;
 
 use crate::Dialect;
 use crate::error::Error;
+use crate::node::Comments;
 use crate::scanner::{Fault, Scanner};
 use crate::token::{Mark, ScalarStyle, TokenKind};
 
@@ -11,6 +15,7 @@ use crate::token::{Mark, ScalarStyle, TokenKind};
 #[derive(Debug)]
 pub(crate) struct Event<'a> {
     pub(crate) mark: Mark,
+    pub(crate) comments: Option<Box<Comments>>,
     pub(crate) kind: EventKind<'a>,
 }
 
@@ -71,6 +76,10 @@ pub(crate) struct Parser<'a> {
     states: Vec<State>,
     marks: Vec<Mark>,
     tag_directives: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// The comments of the tokens since the last event that took them.
+    comments: Comments,
+    /// The head comment of the collection that starts next.
+    stem: Option<String>,
 }
 
 const TAG_PREFIX: &str = "tag:yaml.org,2002:";
@@ -79,7 +88,7 @@ type Step<'a> = Result<Event<'a>, Fault>;
 
 #[expect(clippy::unnecessary_wraps, reason = "every state ends in a step")]
 fn event(mark: Mark, kind: EventKind<'_>) -> Step<'_> {
-    Ok(Event { mark, kind })
+    Ok(Event { mark, comments: None, kind })
 }
 
 fn empty_scalar<'a>(mark: Mark) -> Step<'a> {
@@ -96,6 +105,8 @@ impl<'a> Parser<'a> {
             states: Vec::new(),
             marks: Vec::new(),
             tag_directives: Vec::new(),
+            comments: Comments::default(),
+            stem: None,
         }
     }
 
@@ -143,6 +154,11 @@ impl<'a> Parser<'a> {
 
     fn peek(&mut self) -> Result<(Mark, &TokenKind<'a>), Fault> {
         let token = self.scanner.peek()?;
+        let (index, is_end) = (token.mark.index, token.kind == TokenKind::BlockEnd);
+        if !self.scanner.comments.is_empty() {
+            self.take_comments(index, is_end);
+        }
+        let token = self.scanner.peek()?;
         Ok((token.mark, &token.kind))
     }
 
@@ -189,7 +205,8 @@ impl<'a> Parser<'a> {
                 self.directives()?;
                 self.states.push(State::DocumentEnd);
                 self.state = State::BlockNode;
-                event(mark, EventKind::DocumentStart)
+                let head = self.split_document_head();
+                Self::event_with_head(mark, EventKind::DocumentStart, head)
             }
             _ => self.explicit_document(mark),
         }
@@ -260,7 +277,13 @@ impl<'a> Parser<'a> {
         }
         self.tag_directives.clear();
         self.state = State::DocumentStart { implicit: false };
-        event(mark, EventKind::DocumentEnd)
+        let mut event = self.event(mark, EventKind::DocumentEnd)?;
+        if let Some(comments) = &mut event.comments
+            && comments.foot.is_empty()
+        {
+            comments.foot = std::mem::take(&mut comments.head);
+        }
+        Ok(event)
     }
 
     // --- nodes ----------------------------------------------------------------------------------
@@ -308,7 +331,7 @@ impl<'a> Parser<'a> {
                 let name = *name;
                 self.scanner.take();
                 self.pop_state();
-                return event(mark, EventKind::Alias(name));
+                return self.event(mark, EventKind::Alias(name));
             }
             TokenKind::Anchor(_) | TokenKind::Tag { .. } => self.properties()?,
             _ => (mark, Properties::default()),
@@ -327,7 +350,7 @@ impl<'a> Parser<'a> {
                 else {
                     return empty_scalar(start);
                 };
-                return event(start, EventKind::Scalar(properties, value, style));
+                return self.event(start, EventKind::Scalar(properties, value, style));
             }
             TokenKind::FlowSequenceStart => (
                 State::FlowSequenceEntry { first: true },
@@ -356,7 +379,13 @@ impl<'a> Parser<'a> {
             }
         };
         self.state = state;
-        event(start, kind)
+        match state {
+            State::IndentlessSequenceEntry => event(start, kind),
+            State::BlockSequenceEntry { .. } | State::BlockMappingKey { .. } => {
+                Self::event_with_head(start, kind, self.stem.take())
+            }
+            _ => self.event(start, kind),
+        }
     }
 
     fn node_then(&mut self, next: State, expect: Expect) -> Step<'a> {
@@ -373,175 +402,6 @@ impl<'a> Parser<'a> {
         self.pop_state();
         self.marks.pop();
         self.scanner.take();
-        event(mark, kind)
-    }
-
-    // --- block collections ----------------------------------------------------------------------
-
-    fn block_sequence_entry(&mut self, first: bool) -> Step<'a> {
-        if first {
-            self.open()?;
-        }
-        let (mark, kind) = self.peek()?;
-        match kind {
-            TokenKind::BlockEntry => {
-                self.scanner.take();
-                let next = State::BlockSequenceEntry { first: false };
-                match self.peek()?.1 {
-                    TokenKind::BlockEntry | TokenKind::BlockEnd => {
-                        self.empty_then(next, mark.next())
-                    }
-                    _ => self.node_then(next, Expect::Block),
-                }
-            }
-            TokenKind::BlockEnd => self.close(mark, EventKind::SequenceEnd),
-            _ => Err(self.context_fault(mark, "did not find expected '-' indicator")),
-        }
-    }
-
-    fn indentless_sequence_entry(&mut self) -> Step<'a> {
-        let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::BlockEntry {
-            self.pop_state();
-            return event(mark, EventKind::SequenceEnd);
-        }
-        self.scanner.take();
-        let next = State::IndentlessSequenceEntry;
-        match self.peek()?.1 {
-            TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.empty_then(next, mark.next())
-            }
-            _ => self.node_then(next, Expect::Block),
-        }
-    }
-
-    fn block_mapping_key(&mut self, first: bool) -> Step<'a> {
-        if first {
-            self.open()?;
-        }
-        let (mark, kind) = self.peek()?;
-        match kind {
-            TokenKind::Key => {
-                self.scanner.take();
-                match self.peek()?.1 {
-                    TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                        self.empty_then(State::BlockMappingValue, mark.next())
-                    }
-                    _ => self.node_then(State::BlockMappingValue, Expect::BlockOrIndentless),
-                }
-            }
-            TokenKind::BlockEnd => self.close(mark, EventKind::MappingEnd),
-            _ => Err(self.context_fault(mark, "did not find expected key")),
-        }
-    }
-
-    fn block_mapping_value(&mut self) -> Step<'a> {
-        let next = State::BlockMappingKey { first: false };
-        let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::Value {
-            return self.empty_then(next, mark);
-        }
-        self.scanner.take();
-        match self.peek()?.1 {
-            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.empty_then(next, mark.next())
-            }
-            _ => self.node_then(next, Expect::BlockOrIndentless),
-        }
-    }
-
-    // --- flow collections -----------------------------------------------------------------------
-
-    fn flow_sequence_entry(&mut self, first: bool) -> Step<'a> {
-        if first {
-            self.open()?;
-        }
-        let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::FlowSequenceEnd && !first {
-            if *kind != TokenKind::FlowEntry {
-                return Err(self.context_fault(mark, "did not find expected ',' or ']'"));
-            }
-            self.scanner.take();
-        }
-        let (mark, kind) = self.peek()?;
-        match kind {
-            TokenKind::FlowSequenceEnd => self.close(mark, EventKind::SequenceEnd),
-            TokenKind::Key => {
-                self.scanner.take();
-                self.state = State::FlowSequenceEntryMappingKey;
-                let properties = Properties::default();
-                event(mark, EventKind::MappingStart { properties, flow: true })
-            }
-            _ => self.node_then(State::FlowSequenceEntry { first: false }, Expect::Flow),
-        }
-    }
-
-    fn flow_sequence_entry_mapping_key(&mut self) -> Step<'a> {
-        let next = State::FlowSequenceEntryMappingValue;
-        let (mark, kind) = self.peek()?;
-        match kind {
-            TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
-                // go-yaml drops the token here, and then misses it.
-                self.scanner.take();
-                self.empty_then(next, mark.next())
-            }
-            _ => self.node_then(next, Expect::Flow),
-        }
-    }
-
-    fn flow_sequence_entry_mapping_value(&mut self) -> Step<'a> {
-        let next = State::FlowSequenceEntryMappingEnd;
-        let (mark, kind) = self.peek()?;
-        if *kind == TokenKind::Value {
-            self.scanner.take();
-            let kind = self.peek()?.1;
-            if !matches!(kind, TokenKind::FlowEntry | TokenKind::FlowSequenceEnd) {
-                return self.node_then(next, Expect::Flow);
-            }
-        }
-        self.empty_then(next, mark)
-    }
-
-    fn flow_mapping_key(&mut self, first: bool) -> Step<'a> {
-        if first {
-            self.open()?;
-        }
-        let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::FlowMappingEnd && !first {
-            if *kind != TokenKind::FlowEntry {
-                return Err(self.context_fault(mark, "did not find expected ',' or '}'"));
-            }
-            self.scanner.take();
-        }
-        let (mark, kind) = self.peek()?;
-        match kind {
-            TokenKind::FlowMappingEnd => self.close(mark, EventKind::MappingEnd),
-            TokenKind::Key => {
-                self.scanner.take();
-                let next = State::FlowMappingValue { empty: false };
-                let (mark, kind) = self.peek()?;
-                match kind {
-                    TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {
-                        self.empty_then(next, mark)
-                    }
-                    _ => self.node_then(next, Expect::Flow),
-                }
-            }
-            _ => self.node_then(State::FlowMappingValue { empty: true }, Expect::Flow),
-        }
-    }
-
-    fn flow_mapping_value(&mut self, empty: bool) -> Step<'a> {
-        let next = State::FlowMappingKey { first: false };
-        let (mut mark, kind) = self.peek()?;
-        if !empty && *kind == TokenKind::Value {
-            self.scanner.take();
-            let (place, kind) = self.peek()?;
-            if !matches!(kind, TokenKind::FlowEntry | TokenKind::FlowMappingEnd) {
-                return self.node_then(next, Expect::Flow);
-            }
-            mark = place;
-        }
-        self.empty_then(next, mark)
+        self.event(mark, kind)
     }
 }

@@ -56,6 +56,14 @@ pub(crate) fn short_tag(tag: &str) -> Cow<'_, str> {
     }
 }
 
+/// `tag` with the common prefix for `!!`.
+pub(crate) fn long_tag(tag: &str) -> Cow<'_, str> {
+    match tag.strip_prefix("!!") {
+        Some(name) => Cow::Owned(format!("{LONG_TAG}{name}")),
+        None => Cow::Borrowed(tag),
+    }
+}
+
 /// What `text` means without a tag and without quotes.
 pub(crate) fn resolve(text: &str, dialect: Dialect) -> Meaning {
     resolve_hinted(text, dialect, true)
@@ -87,7 +95,7 @@ fn resolve_hinted(text: &str, dialect: Dialect, times: bool) -> Meaning {
         b'.' => match text {
             ".nan" | ".NaN" | ".NAN" => Meaning::Float(f64::NAN),
             ".inf" | ".Inf" | ".INF" => Meaning::Float(f64::INFINITY),
-            _ => number::float(text).map_or(Meaning::Text, Meaning::Float),
+            _ => number::go_float(text).map_or(Meaning::Text, Meaning::Float),
         },
         b'+' | b'-' | b'0'..=b'9' => match text {
             "+.inf" | "+.Inf" | "+.INF" => Meaning::Float(f64::INFINITY),

@@ -5,6 +5,8 @@
 //! them are put into the queue afterwards. Only text of an earlier document decides about a token,
 //! so a broken second document does not hurt a reader of the first.
 
+mod character;
+mod comment;
 mod property;
 mod scalar;
 
@@ -12,6 +14,9 @@ use std::collections::VecDeque;
 
 use crate::Dialect;
 use crate::token::{Mark, Token, TokenKind};
+
+pub(crate) use comment::Comment;
+use comment::Taken;
 
 /// A key without `?` must be followed by its `:` within this many characters.
 const SIMPLE_KEY_LENGTH: usize = 1024;
@@ -56,6 +61,10 @@ pub(crate) struct Scanner<'a> {
     simple_keys: Vec<SimpleKey>,
     simple_key_allowed: bool,
     flow_level: usize,
+    /// The comments that no token took yet; go-yaml v2 drops them.
+    pub(crate) comments: VecDeque<Comment>,
+    /// The last two tokens that left the queue, the last one first.
+    taken: [Taken; 2],
 }
 
 impl<'a> Scanner<'a> {
@@ -78,6 +87,8 @@ impl<'a> Scanner<'a> {
             simple_keys: vec![SimpleKey::default()],
             simple_key_allowed: true,
             flow_level: 0,
+            comments: VecDeque::new(),
+            taken: [Taken::default(); 2],
         }
     }
 
@@ -98,123 +109,11 @@ impl<'a> Scanner<'a> {
     pub(crate) fn take(&mut self) -> Option<Token<'a>> {
         self.head_is_ready = false;
         self.tokens_taken += 1;
-        self.tokens.pop_front()
-    }
-
-    // --- characters -----------------------------------------------------------------------------
-
-    fn at(&self, offset: usize) -> u8 {
-        self.bytes.get(self.position + offset).copied().unwrap_or(0)
-    }
-
-    fn mark(&self) -> Mark {
-        let index = self.position - self.continued;
-        Mark { index, line: self.line, column: index - self.line_start }
-    }
-
-    fn column(&self) -> usize {
-        self.position - self.continued - self.line_start
-    }
-
-    /// Steps over one character.
-    fn skip(&mut self) {
-        let width = match self.at(0) {
-            0..=0x7F => 1,
-            0x80..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0.. => 4,
-        };
-        self.position += width;
-        self.continued += width - 1;
-    }
-
-    /// Steps to byte `end`, which is on the same line.
-    fn skip_to(&mut self, end: usize) {
-        let passed = &self.bytes[self.position..end];
-        if !passed.is_ascii() {
-            self.continued += passed.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
+        let token = self.tokens.pop_front();
+        if let Some(token) = &token {
+            self.taken = [Taken::of(token), self.taken[0]];
         }
-        self.position = end;
-    }
-
-    fn break_width_at(&self, position: usize) -> usize {
-        let byte = |offset: usize| self.bytes.get(position + offset).copied().unwrap_or(0);
-        match byte(0) {
-            b'\r' if byte(1) == b'\n' => 2,
-            b'\n' | b'\r' => 1,
-            0xC2 if byte(1) == 0x85 => 2,
-            0xE2 if byte(1) == 0x80 && matches!(byte(2), 0xA8 | 0xA9) => 3,
-            _ => 0,
-        }
-    }
-
-    fn is_break(&self, offset: usize) -> bool {
-        self.break_width_at(self.position + offset) > 0
-    }
-
-    fn is_blank(&self, offset: usize) -> bool {
-        matches!(self.at(offset), b' ' | b'\t')
-    }
-
-    fn is_end(&self, offset: usize) -> bool {
-        self.at(offset) == 0
-    }
-
-    fn is_break_or_end(&self, offset: usize) -> bool {
-        self.is_end(offset) || self.is_break(offset)
-    }
-
-    fn is_blank_break_or_end(&self, offset: usize) -> bool {
-        self.is_blank(offset) || self.is_break_or_end(offset)
-    }
-
-    /// Steps over a line break, if there is one.
-    fn skip_line(&mut self) {
-        let width = self.break_width_at(self.position);
-        if width == 0 {
-            return;
-        }
-        // CR LF counts as two characters, every other break as one.
-        self.continued += if self.at(0) == b'\r' { 0 } else { width - 1 };
-        self.position += width;
-        self.line += 1;
-        self.line_start = self.position - self.continued;
-    }
-
-    /// Steps over a line break and appends it to `out`, as a line feed unless it is U+2028 or 2029.
-    fn read_line(&mut self, out: &mut String) {
-        let width = self.break_width_at(self.position);
-        if width == 3 {
-            out.push_str(&self.text[self.position..self.position + width]);
-        } else if width > 0 {
-            out.push('\n');
-        }
-        self.skip_line();
-    }
-
-    /// The byte where this line ends.
-    fn line_end(&self) -> usize {
-        let mut end = self.position;
-        while let Some(byte) = self.bytes.get(end) {
-            match byte {
-                b'\n' | b'\r' => break,
-                0xC2 | 0xE2 if self.break_width_at(end) > 0 => break,
-                _ => end += 1,
-            }
-        }
-        end
-    }
-
-    fn skip_blanks(&mut self) {
-        while self.is_blank(0) {
-            self.position += 1;
-        }
-    }
-
-    fn skip_comment(&mut self) {
-        if self.at(0) == b'#' {
-            self.skip_to(self.line_end());
-        }
+        token
     }
 
     fn fault(&self, context: Mark, problem: &'static str) -> Fault {
@@ -278,13 +177,15 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_next_token(&mut self) -> Result<(), Fault> {
+        let scan_mark = self.mark();
         self.scan_to_next_token();
-        self.unroll_indent(self.column().cast_signed());
+        self.unroll_indent(self.column().cast_signed(), scan_mark);
 
         let first = self.at(0);
-        let mark = self.mark();
-        let in_flow = self.flow_level > 0;
-        if mark.column == 0 {
+        if first == 0 {
+            return self.fetch_stream_end();
+        }
+        if self.column() == 0 {
             match first {
                 b'%' => return self.fetch_directive(),
                 b'-' if self.document_indicator(b'-') => {
@@ -296,8 +197,24 @@ impl<'a> Scanner<'a> {
                 _ => {}
             }
         }
+        if self.dialect == Dialect::V2 {
+            return self.fetch_content_token(first);
+        }
+        // A comment behind `:` or `,` belongs to what stands in front of that.
+        let separator = if self.flow_level == 0 { b':' } else { b',' };
+        let mark = if first == separator { self.recent(0).mark } else { self.mark() };
+        self.fetch_content_token(first)?;
+        // One behind `-` heads what follows.
+        if !self.recent(0).is_block_entry {
+            self.scan_line_comment(mark);
+        }
+        Ok(())
+    }
+
+    fn fetch_content_token(&mut self, first: u8) -> Result<(), Fault> {
+        let mark = self.mark();
+        let in_flow = self.flow_level > 0;
         match first {
-            0 => self.fetch_stream_end(),
             b'[' => self.fetch_flow_start(TokenKind::FlowSequenceStart),
             b'{' => self.fetch_flow_start(TokenKind::FlowMappingStart),
             b']' => self.fetch_flow_end(TokenKind::FlowSequenceEnd),
@@ -339,6 +256,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over blanks, comments and line breaks.
     fn scan_to_next_token(&mut self) {
+        let scan_mark = self.mark();
         loop {
             // A tab may not indent: in block context it is only skipped where no key may start.
             while self.at(0) == b' '
@@ -346,7 +264,15 @@ impl<'a> Scanner<'a> {
             {
                 self.position += 1;
             }
-            self.skip_comment();
+            if self.dialect == Dialect::V3 {
+                self.lift_entry_comment();
+            }
+            if self.at(0) == b'#' {
+                match self.dialect {
+                    Dialect::V2 => self.skip_comment(),
+                    Dialect::V3 => self.scan_comments(scan_mark),
+                }
+            }
             if !self.is_break(0) {
                 return;
             }
@@ -454,13 +380,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Closes the block collections that are deeper than `column`.
-    fn unroll_indent(&mut self, column: isize) {
+    /// Closes the block collections that are deeper than `column`. Their ends are put before the
+    /// comments since `scan_mark` that are as deep as what is around them.
+    fn unroll_indent(&mut self, column: isize, scan_mark: Mark) {
         if self.flow_level > 0 {
             return;
         }
-        let mark = self.mark();
+        let mut mark = match self.dialect {
+            Dialect::V2 => self.mark(),
+            Dialect::V3 => Mark { index: scan_mark.index.saturating_sub(1), ..scan_mark },
+        };
         while self.indent > column {
+            if !self.comments.is_empty() {
+                mark = self.block_end_before_comments(mark);
+            }
             self.push(mark, TokenKind::BlockEnd);
             self.indent = self.indents.pop().unwrap_or(-1);
         }
@@ -473,7 +406,7 @@ impl<'a> Scanner<'a> {
             self.line += 1;
             self.line_start = self.position - self.continued;
         }
-        self.unroll_indent(-1);
+        self.unroll_indent(-1, self.mark());
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
         let mark = self.mark();
@@ -482,14 +415,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_directive(&mut self) -> Result<(), Fault> {
-        self.unroll_indent(-1);
+        self.unroll_indent(-1, self.mark());
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
         self.scan_directive()
     }
 
     fn fetch_document_indicator(&mut self, kind: TokenKind<'a>) -> Result<(), Fault> {
-        self.unroll_indent(-1);
+        self.unroll_indent(-1, self.mark());
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
         let mark = self.mark();

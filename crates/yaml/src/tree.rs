@@ -51,7 +51,7 @@ impl<'a> Tree<'a> {
         let mut anchors: BTreeMap<&'a str, usize> = BTreeMap::new();
         let mut open: Vec<usize> = Vec::new();
         loop {
-            let Event { mark, kind } = parser.next_event()?;
+            let Event { mark, kind, .. } = parser.next_event()?;
             let index = tree.entries.len();
             let kind = match kind {
                 EventKind::SequenceStart { properties, .. } => {

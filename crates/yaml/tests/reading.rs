@@ -80,7 +80,7 @@ fn bombs_and_deep_nesting_end_in_an_error() {
 fn nodes_know_their_place() {
     let documents = parse(b"a: 1\n---\nb:\n  - x: y\n").unwrap();
     assert_eq!(documents.len(), 2);
-    assert_eq!(documents[1].line, 2);
+    assert_eq!(documents[1].position.line, 2);
     let sluice_yaml::Content::Mapping { fields, .. } = &documents[1].root.content else {
         panic!("a mapping");
     };

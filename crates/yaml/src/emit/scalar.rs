@@ -345,7 +345,9 @@ impl Writer {
 
     /// Ends the line of `|` or `>`.
     fn end_block_header(&mut self) {
-        self.put_break();
+        if !self.write_line_comment() {
+            self.put_break();
+        }
         self.indention = true;
         self.whitespace = true;
     }

@@ -1,5 +1,7 @@
 //! JSON values in block style, as `sigs.k8s.io/yaml` prints them.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Number, Value};
 
 use super::order;
@@ -61,6 +63,8 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str, place: Place) {
+        let folded = fold_next_lines(text);
+        let text = folded.as_ref();
         let analysis = Analysis::of(text, self.dialect);
         let simple_key = place == Place::SimpleKey;
         let wanted = if text.contains('\n') {
@@ -123,6 +127,30 @@ impl Writer {
         }
         self.indent = indent;
     }
+}
+
+/// `text` as go-yaml reads it from JSON: U+0085 is a line break there, and quoted lines are folded.
+fn fold_next_lines(text: &str) -> Cow<'_, str> {
+    const NEXT_LINE: char = '\u{85}';
+    if !text.contains(NEXT_LINE) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find([' ', NEXT_LINE]) {
+        let (before, from) = rest.split_at(start);
+        let after = from.trim_start_matches([' ', NEXT_LINE]);
+        let gap = &from[..from.len() - after.len()];
+        out.push_str(before);
+        match gap.matches(NEXT_LINE).count() {
+            0 => out.push_str(gap),
+            1 => out.push(' '),
+            breaks => out.extend(std::iter::repeat_n('\n', breaks - 1)),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// A number as it comes out of Go's JSON and go-yaml's reading of that.

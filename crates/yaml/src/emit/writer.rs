@@ -1,6 +1,7 @@
 //! The text under construction: where the next character goes and what may come next.
 
 use crate::Dialect;
+use crate::node::Comments;
 
 /// Text, with the place of the next character.
 pub(super) struct Writer {
@@ -18,6 +19,12 @@ pub(super) struct Writer {
     pub(super) whitespace: bool,
     /// Whether only indentation (and `-`, `?`, `:`) was written on this line.
     pub(super) indention: bool,
+    /// The comments that wait for their place.
+    pub(super) comments: Comments,
+    /// The foot comment of the field before, which waits as well.
+    pub(super) tail: String,
+    /// The indentation of a foot comment that was just written, else -1.
+    pub(super) foot_indent: isize,
 }
 
 impl Writer {
@@ -32,6 +39,9 @@ impl Writer {
             flow_level: 0,
             whitespace: true,
             indention: true,
+            comments: Comments::default(),
+            tail: String::new(),
+            foot_indent: -1,
         }
     }
 
@@ -77,9 +87,13 @@ impl Writer {
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
             self.put_break();
         }
+        if self.foot_indent == indent.cast_signed() {
+            self.put_break();
+        }
         while self.column < indent {
             self.put(' ');
         }
+        self.foot_indent = -1;
         self.whitespace = true;
         if self.dialect == Dialect::V2 {
             self.indention = true;

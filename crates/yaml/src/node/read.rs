@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::{Content, Document, Node, Position};
+use super::{Comments, Content, Document, Node, Position};
 use crate::error::Error;
 use crate::parser::{Event, EventKind, Parser, Properties};
 use crate::resolve::{resolve, short_tag};
@@ -26,9 +26,19 @@ pub fn parse_as(text: &[u8], dialect: Dialect) -> Result<Vec<Document>, Error> {
             return Ok(documents);
         }
         let mut reader = Reader { dialect, anchors: BTreeSet::new(), open: Vec::new(), root: None };
-        while reader.take(parser.next_event()?)? {}
-        let root = reader.root.unwrap_or_default();
-        documents.push(Document { root, line: start.mark.line + 1, ..Document::default() });
+        let end = loop {
+            let event = parser.next_event()?;
+            if matches!(event.kind, EventKind::DocumentEnd | EventKind::StreamEnd) {
+                break event;
+            }
+            reader.take(event)?;
+        };
+        documents.push(Document {
+            root: reader.root.unwrap_or_default(),
+            head_comment: start.comments.map(|comments| comments.head).unwrap_or_default(),
+            foot_comment: end.comments.map(|comments| comments.foot).unwrap_or_default(),
+            position: place(start.mark),
+        });
     }
 }
 
@@ -48,15 +58,14 @@ struct Open {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes one event in; false when it ended the document.
-    fn take(&mut self, Event { mark, kind }: Event<'a>) -> Result<bool, Error> {
+    fn take(&mut self, Event { mark, comments, kind }: Event<'a>) -> Result<(), Error> {
         match kind {
             EventKind::Alias(name) => {
                 if !self.anchors.contains(name) {
                     return Err(Error::problem(format!("unknown anchor '{name}' referenced")));
                 }
                 let content = Content::Alias(name.to_owned());
-                self.attach(Node { content, position: place(mark), ..Node::default() });
+                self.attach(Node { content, comments, position: place(mark), ..Node::default() });
             }
             EventKind::Scalar(properties, value, style) => {
                 let implicit = match style {
@@ -65,29 +74,43 @@ impl<'a> Reader<'a> {
                     _ => "!!str",
                 };
                 let content = Content::Scalar { value: value.into_owned(), style };
-                let node = self.node(content, &properties, implicit, mark);
+                let mut node = self.node(content, &properties, implicit, mark);
+                node.comments = comments;
                 self.attach(node);
             }
             EventKind::SequenceStart { properties, flow } => {
                 let content = Content::Sequence { items: Vec::new(), flow };
-                let node = self.node(content, &properties, "!!seq", mark);
+                let mut node = self.node(content, &properties, "!!seq", mark);
+                node.comments = comments;
                 self.open(node)?;
             }
             EventKind::MappingStart { properties, flow } => {
                 let content = Content::Mapping { fields: Vec::new(), flow };
-                let node = self.node(content, &properties, "!!map", mark);
+                let mut node = self.node(content, &properties, "!!map", mark);
+                node.comments = comments;
                 self.open(node)?;
             }
-            EventKind::SequenceEnd | EventKind::MappingEnd => {
-                if let Some(closed) = self.open.pop() {
-                    self.attach(closed.node);
-                }
-            }
-            EventKind::DocumentStart | EventKind::DocumentEnd | EventKind::StreamEnd => {
-                return Ok(false);
-            }
+            EventKind::SequenceEnd | EventKind::MappingEnd => self.close(comments),
+            EventKind::DocumentStart | EventKind::DocumentEnd | EventKind::StreamEnd => {}
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Closes the innermost collection; the comments at its end replace those at its start.
+    fn close(&mut self, end: Option<Box<Comments>>) {
+        let Some(Open { mut node, .. }) = self.open.pop() else { return };
+        let end = end.map(|end| *end).unwrap_or_default();
+        node.set_line_comment(end.line);
+        node.set_foot_comment(end.foot);
+        if let Content::Mapping { fields, flow: false } = &mut node.content
+            && let Some((key, _)) = fields.last_mut()
+            && let Some(comments) = &mut node.comments
+            && !comments.foot.is_empty()
+        {
+            key.set_foot_comment(std::mem::take(&mut comments.foot));
+        }
+        node.drop_empty_comments();
+        self.attach(node);
     }
 
     fn open(&mut self, node: Node) -> Result<(), Error> {
@@ -106,9 +129,25 @@ impl<'a> Reader<'a> {
         };
         match &mut parent.node.content {
             Content::Sequence { items, .. } => items.push(node),
-            Content::Mapping { fields, .. } => match parent.key.take() {
-                None => parent.key = Some(node),
-                Some(key) => fields.push((key, node)),
+            Content::Mapping { fields, flow } => match parent.key.take() {
+                None => {
+                    let mut key = node;
+                    // Below a value that is indented more, a foot belongs to the field before.
+                    if !*flow
+                        && let Some((before, _)) = fields.last_mut()
+                        && !key.foot_comment().is_empty()
+                    {
+                        before.set_foot_comment(key.take_foot_comment());
+                    }
+                    parent.key = Some(key);
+                }
+                Some(mut key) => {
+                    let mut value = node;
+                    if key.foot_comment().is_empty() && !value.foot_comment().is_empty() {
+                        key.set_foot_comment(value.take_foot_comment());
+                    }
+                    fields.push((key, value));
+                }
             },
             Content::Scalar { .. } | Content::Alias(_) => {}
         }

@@ -70,6 +70,18 @@ fn prefixed(text: &str, prefix: &str, negative: &str, base: u32) -> Option<Meani
     i64::try_from(i128::from(size) * sign).ok().map(Meaning::Integer)
 }
 
+/// `strconv.ParseFloat(text, 64)` of a decimal: underscores may stand between digits.
+pub(super) fn go_float(text: &str) -> Option<f64> {
+    if !text.contains('_') {
+        return float(text);
+    }
+    let between_digits = text.split('_').collect::<Vec<_>>().windows(2).all(|parts| {
+        parts[0].ends_with(|last: char| last.is_ascii_digit())
+            && parts[1].starts_with(|first: char| first.is_ascii_digit())
+    });
+    if between_digits { float(&text.replace('_', "")) } else { None }
+}
+
 /// `text` as a decimal float; one that is too large is none.
 pub(super) fn float(text: &str) -> Option<f64> {
     let bytes = text.as_bytes();

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::{Fault, Scanner};
+use crate::Dialect;
 use crate::token::{Mark, ScalarStyle, TokenKind};
 
 /// Line breaks between two parts of a scalar, which fold into a space.
@@ -258,6 +259,9 @@ impl<'a> Scanner<'a> {
         self.position += 1;
         let (chomp, increment) = self.scan_block_header(mark)?;
         self.skip_blanks();
+        if self.dialect == Dialect::V3 {
+            self.scan_line_comment(mark);
+        }
         self.skip_comment();
         if !self.is_break_or_end(0) {
             return Err(self.fault(mark, "did not find expected comment or line break"));

@@ -1,0 +1,278 @@
+// Records what go-yaml and sigs.k8s.io/yaml make of texts: the goldens of crates/yaml.
+//
+//	go run . cases DIR      every DIR/*/input.yaml, results beside it
+//	go run . table          lines {"text": ...} on stdin, results on stdout
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	yaml3 "go.yaml.in/yaml/v3"
+	sigs "sigs.k8s.io/yaml"
+)
+
+// Oracle names what answered; kustomize v5.8.1 and Kubernetes 1.35 pin these versions or ones
+// that differ in no line of code.
+const Oracle = "sigs.k8s.io/yaml v1.6.0, go.yaml.in/yaml/v2 v2.4.3, go.yaml.in/yaml/v3 v3.0.4"
+
+type result struct {
+	Text   string `json:"text,omitempty"`
+	Bytes  string `json:"bytes,omitempty"`
+	JSON   string `json:"json,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Strict string `json:"strict,omitempty"`
+	YAML   string `json:"yaml,omitempty"`
+	V3     v3     `json:"v3"`
+}
+
+type v3 struct {
+	Error     string     `json:"error,omitempty"`
+	Documents []document `json:"documents,omitempty"`
+}
+
+type document struct {
+	Node    *node  `json:"node"`
+	Compact string `json:"compact"`
+	Wide    string `json:"wide,omitempty"`
+	JSON    string `json:"json,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+type node struct {
+	Kind    string  `json:"kind"`
+	Tag     string  `json:"tag,omitempty"`
+	Style   int     `json:"style,omitempty"`
+	Anchor  string  `json:"anchor,omitempty"`
+	Value   string  `json:"value,omitempty"`
+	Place   string  `json:"place"`
+	Head    string  `json:"head,omitempty"`
+	Line    string  `json:"line,omitempty"`
+	Foot    string  `json:"foot,omitempty"`
+	Content []*node `json:"content,omitempty"`
+}
+
+var kinds = map[yaml3.Kind]string{
+	yaml3.DocumentNode: "document", yaml3.SequenceNode: "sequence", yaml3.MappingNode: "mapping",
+	yaml3.ScalarNode: "scalar", yaml3.AliasNode: "alias",
+}
+
+func dump(from *yaml3.Node) *node {
+	to := &node{
+		Kind: kinds[from.Kind], Tag: from.Tag, Style: int(from.Style), Anchor: from.Anchor,
+		Value: from.Value, Place: fmt.Sprintf("%d:%d", from.Line, from.Column),
+		Head: from.HeadComment, Line: from.LineComment, Foot: from.FootComment,
+	}
+	for _, child := range from.Content {
+		to.Content = append(to.Content, dump(child))
+	}
+	return to
+}
+
+func protect(run func() error) (err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("panic: %v", problem)
+		}
+	}()
+	return run()
+}
+
+func emit(from *yaml3.Node, wide bool) (string, error) {
+	var out bytes.Buffer
+	err := protect(func() error {
+		encoder := yaml3.NewEncoder(&out)
+		encoder.SetIndent(2)
+		if wide {
+			encoder.DefaultSeqIndent()
+		} else {
+			encoder.CompactSeqIndent()
+		}
+		if err := encoder.Encode(from); err != nil {
+			return err
+		}
+		return encoder.Close()
+	})
+	return out.String(), err
+}
+
+// toJSON is what kustomize does to a resource before it is printed.
+func toJSON(from *yaml3.Node) (out []byte, err error) {
+	err = protect(func() error {
+		switch from.Content[0].Kind {
+		case yaml3.MappingNode:
+			value := map[string]interface{}{}
+			if err := from.Decode(&value); err != nil {
+				return err
+			}
+			out, err = json.Marshal(value)
+		case yaml3.SequenceNode:
+			var value []interface{}
+			if err := from.Decode(&value); err != nil {
+				return err
+			}
+			out, err = json.Marshal(value)
+		default:
+			var value interface{}
+			if err := from.Decode(&value); err != nil {
+				return err
+			}
+			out, err = json.Marshal(value)
+		}
+		return err
+	})
+	return out, err
+}
+
+func read(text []byte) (out result) {
+	if utf8.Valid(text) {
+		out.Text = string(text)
+	} else {
+		out.Bytes = base64.StdEncoding.EncodeToString(text)
+	}
+	var converted []byte
+	err := protect(func() (err error) {
+		converted, err = sigs.YAMLToJSON(text)
+		return err
+	})
+	if err != nil {
+		out.Error = err.Error()
+	} else {
+		out.JSON = string(converted)
+		err := protect(func() error {
+			emitted, err := sigs.JSONToYAML(converted)
+			out.YAML = string(emitted)
+			return err
+		})
+		if err != nil {
+			out.YAML = "error: " + err.Error()
+		}
+	}
+	err = protect(func() error {
+		_, err := sigs.YAMLToJSONStrict(text)
+		return err
+	})
+	if err != nil && err.Error() != out.Error {
+		out.Strict = err.Error()
+	}
+	decoder := yaml3.NewDecoder(bytes.NewReader(text))
+	for {
+		var root yaml3.Node
+		err := protect(func() error { return decoder.Decode(&root) })
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			out.V3 = v3{Error: err.Error()}
+			return out
+		}
+		document := document{Node: dump(&root)}
+		document.Compact, err = emit(&root, false)
+		if err != nil {
+			document.Compact = "error: " + err.Error()
+		}
+		if wide, err := emit(&root, true); err == nil && wide != document.Compact {
+			document.Wide = wide
+		}
+		converted, err := toJSON(&root)
+		if err != nil {
+			document.Error = err.Error()
+		} else {
+			document.JSON = string(converted)
+		}
+		out.V3.Documents = append(out.V3.Documents, document)
+	}
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// write puts content into a file, or removes the file where there is none.
+func write(dir, name, content string) {
+	path := filepath.Join(dir, name)
+	if content == "" {
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			fail(err)
+		}
+		return
+	}
+	fail(os.WriteFile(path, []byte(content), 0o644))
+}
+
+func cases(root string) {
+	inputs, err := filepath.Glob(filepath.Join(root, "*", "input.yaml"))
+	fail(err)
+	for _, input := range inputs {
+		dir := filepath.Dir(input)
+		text, err := os.ReadFile(input)
+		fail(err)
+		answer := read(text)
+		newline := func(text string) string {
+			if text == "" {
+				return ""
+			}
+			return text + "\n"
+		}
+		write(dir, "expected.json", newline(answer.JSON))
+		write(dir, "expected.error", newline(answer.Error))
+		write(dir, "expected.strict.error", newline(answer.Strict))
+		write(dir, "expected.yaml", answer.YAML)
+		encoded := &bytes.Buffer{}
+		encoder := json.NewEncoder(encoded)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", " ")
+		fail(encoder.Encode(answer.V3))
+		write(dir, "expected.v3.json", encoded.String())
+	}
+	write(root, "ORACLE", Oracle+"\n")
+	fmt.Println(len(inputs), "cases")
+}
+
+func table() {
+	out := bufio.NewWriter(os.Stdout)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	fmt.Fprintf(out, "{\"oracle\":%q}\n", Oracle)
+	decoder := json.NewDecoder(os.Stdin)
+	for {
+		var line struct{ Text, Bytes string }
+		if err := decoder.Decode(&line); errors.Is(err, io.EOF) {
+			break
+		} else {
+			fail(err)
+		}
+		text := []byte(line.Text)
+		if line.Bytes != "" {
+			decoded, err := base64.StdEncoding.DecodeString(line.Bytes)
+			fail(err)
+			text = decoded
+		}
+		fail(encoder.Encode(read(text)))
+	}
+	fail(out.Flush())
+}
+
+func main() {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "cases":
+		cases(os.Args[2])
+	case len(os.Args) == 2 && os.Args[1] == "table":
+		table()
+	default:
+		fmt.Fprintln(os.Stderr, "usage:", strings.Join([]string{"cases DIR", "table"}, " | "))
+		os.Exit(2)
+	}
+}
