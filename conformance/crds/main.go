@@ -1,16 +1,20 @@
-// Collects the CRDs of Flux and Flux Operator into one JSON text without their descriptions:
+// Collects the CRDs of Flux and Flux Operator into one JSON text without their descriptions, together
+// with the words that their Go packages declare as constants:
 //
-//	go run . NAME=VERSION... -- DIRECTORY...  > upstream.json
-//
-// Every CRD in the directories is read, whichever file it is in.
+//	go run . NAME=VERSION... -- CRD-DIRECTORY... -- PACKAGE-DIRECTORY...  > upstream.json
 package main
 
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	_ "github.com/fluxcd/helm-controller/api/v2"
@@ -18,18 +22,24 @@ import (
 	_ "github.com/fluxcd/image-reflector-controller/api/v1"
 	_ "github.com/fluxcd/kustomize-controller/api/v1"
 	_ "github.com/fluxcd/notification-controller/api/v1"
+	_ "github.com/fluxcd/pkg/apis/event/v1beta1"
 	_ "github.com/fluxcd/source-controller/api/v1"
 	_ "github.com/fluxcd/source-watcher/api/v2/v1beta1"
 	"sigs.k8s.io/yaml"
 )
 
 func main() {
-	split := slices.Index(os.Args, "--")
-	if split < 0 {
-		fail("usage: go run . NAME=VERSION... -- DIRECTORY...")
+	var arguments [3][]string
+	part := 0
+	for _, argument := range os.Args[1:] {
+		if argument == "--" && part < 2 {
+			part++
+			continue
+		}
+		arguments[part] = append(arguments[part], argument)
 	}
 	crds := []map[string]any{}
-	for _, directory := range os.Args[split+1:] {
+	for _, directory := range arguments[1] {
 		files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
 		check(err)
 		slices.Sort(files)
@@ -56,7 +66,57 @@ func main() {
 	}
 	slices.SortFunc(crds, func(left, right map[string]any) int { return strings.Compare(name(left), name(right)) })
 	out := json.NewEncoder(os.Stdout)
-	check(out.Encode(map[string]any{"modules": os.Args[1:split], "crds": crds}))
+	check(out.Encode(map[string]any{"modules": arguments[0], "crds": crds, "words": words(arguments[2])}))
+}
+
+// The kinds of words, by what their constants' names look like.
+var kinds = map[string]*regexp.Regexp{
+	"annotations": regexp.MustCompile(`^[A-Z].*Annotation$`),
+	"conditions":  regexp.MustCompile(`^[A-Z].*Condition$`),
+	"finalizers":  regexp.MustCompile(`^[A-Z]?.*Finalizer$`),
+	"metadata":    regexp.MustCompile(`^Meta.*Key$`),
+	"reasons":     regexp.MustCompile(`^([A-Z].*Reason|Reason[A-Z].*|VerificationError)$`),
+}
+
+// words gathers the values of string constants.
+func words(directories []string) map[string][]string {
+	found := map[string][]string{}
+	for _, directory := range directories {
+		files, err := filepath.Glob(filepath.Join(directory, "*.go"))
+		check(err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			check(err)
+			ast.Inspect(tree, func(node ast.Node) bool {
+				spec, ok := node.(*ast.ValueSpec)
+				if !ok {
+					return true
+				}
+				for index, value := range spec.Values {
+					literal, ok := value.(*ast.BasicLit)
+					if !ok || literal.Kind != token.STRING {
+						continue
+					}
+					word, err := strconv.Unquote(literal.Value)
+					check(err)
+					for kind, pattern := range kinds {
+						if pattern.MatchString(spec.Names[index].Name) {
+							found[kind] = append(found[kind], word)
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	for kind := range found {
+		slices.Sort(found[kind])
+		found[kind] = slices.Compact(found[kind])
+	}
+	return found
 }
 
 func name(crd map[string]any) string {

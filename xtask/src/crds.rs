@@ -141,6 +141,30 @@ mod tests {
     }
 
     #[test]
+    fn the_words_are_those_of_upstream() {
+        use sluice_api::names::{annotations, conditions, events, finalizers, reasons};
+        let upstream = recorded().unwrap();
+        let words = |kind: &str| -> Vec<String> {
+            serde_json::from_value(upstream["words"][kind].clone()).unwrap()
+        };
+        for (kind, ours) in [
+            ("conditions", conditions::ALL),
+            ("reasons", reasons::ALL),
+            ("metadata", events::METADATA),
+        ] {
+            let mut ours = ours.to_vec();
+            ours.sort_unstable();
+            assert_eq!(ours, words(kind), "{kind}");
+        }
+        // Upstream puts most of these together from parts, so only the whole ones are compared.
+        for (kind, ours) in [("annotations", annotations::ALL), ("finalizers", finalizers::ALL)] {
+            let missing: Vec<String> =
+                words(kind).into_iter().filter(|word| !ours.contains(&word.as_str())).collect();
+            assert_eq!(missing, Vec::<String>::new(), "{kind}");
+        }
+    }
+
+    #[test]
     fn the_generated_files_are_fresh() {
         let expected: BTreeMap<String, String> = files().into_iter().collect();
         let mut found = BTreeMap::new();

@@ -88,7 +88,7 @@ impl Definition {
         if !self.substitute {
             metadata.insert(
                 "annotations".into(),
-                json!({crate::names::SUBSTITUTE: crate::names::DISABLED}),
+                json!({crate::names::annotations::KUSTOMIZE_SUBSTITUTE: crate::names::DISABLED}),
             );
         }
         let mut names = json!({

@@ -1,7 +1,28 @@
-//! The names that Flux and Sluice give to annotations, labels and finalizers.
+//! The words of the API beside its fields: annotations, labels, finalizers, conditions, reasons and
+//! what events carry. They are Flux 2.9's, except for the annotations in [`sluice`].
 
-/// Whether variables are substituted in an object.
-pub const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+pub mod annotations;
+pub mod conditions;
+pub mod events;
+pub mod finalizers;
+pub mod labels;
+pub mod reasons;
+pub mod sluice;
+
+/// The value that turns something on.
+pub const ENABLED: &str = "enabled";
 
 /// The value that turns something off.
 pub const DISABLED: &str = "disabled";
+
+/// Declares words together with a list of all of them.
+macro_rules! words {
+    ($(#[doc = $all_doc:literal])+ $all:ident; $($(#[doc = $doc:literal])+ $name:ident = $word:literal;)+) => {
+        $($(#[doc = $doc])+ pub const $name: &str = $word;)+
+
+        $(#[doc = $all_doc])+
+        pub const $all: &[&str] = &[$($name),+];
+    };
+}
+
+use words;
