@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sluice_api::crd::CustomResource;
+use sluice_api::source::gitrepository::GitProvider;
 
 /// Calls a function with each kind.
 macro_rules! for_each_kind {
@@ -146,7 +147,7 @@ fn clients_find_the_kinds() {
 fn a_word_that_is_not_on_the_list_is_kept() {
     let before = json!({"spec": {"provider": "oracle"}});
     let typed: sluice_api::GitRepository = serde_json::from_value(before).unwrap();
-    assert_eq!(typed.spec.provider.as_ref().map(|provider| provider.as_str()), Some("oracle"));
+    assert_eq!(typed.spec.provider.as_ref().map(GitProvider::as_str), Some("oracle"));
     assert_eq!(serde_json::to_value(&typed).unwrap()["spec"]["provider"], "oracle");
 }
 

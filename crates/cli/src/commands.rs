@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod cluster;
+mod crds;
 
 use clap::{Parser, Subcommand};
 
@@ -18,11 +19,14 @@ pub(crate) struct Arguments {
 enum Command {
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
+    /// Prints the CustomResourceDefinitions of every kind that Sluice serves.
+    Crds,
 }
 
 /// Runs the command that was typed.
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
         Command::Cluster(arguments) => cluster::run(arguments),
+        Command::Crds => crds::run(),
     }
 }
