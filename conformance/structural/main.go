@@ -37,6 +37,9 @@ type question struct {
 	Format  string          `json:"format,omitempty"`
 	Pattern string          `json:"pattern,omitempty"`
 	Text    string          `json:"text,omitempty"`
+	// A definition, and what it is to replace.
+	Definition    json.RawMessage `json:"definition,omitempty"`
+	OldDefinition json.RawMessage `json:"oldDefinition,omitempty"`
 }
 
 type answer struct {
@@ -112,6 +115,8 @@ func ask(q question) (a answer) {
 		ok := strfmt.Default.Validates(q.Format, q.Text)
 		a.Match = &ok
 		return a
+	case q.Definition != nil:
+		return askDefinition(q)
 	case q.Pattern != "":
 		re, err := regexp.Compile(q.Pattern)
 		if err != nil {

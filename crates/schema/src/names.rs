@@ -10,8 +10,13 @@ const LABEL_KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 const LABEL_KEY_WORDS: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
-/// The explanation of a text longer than `limit` bytes.
+/// The explanation of a text longer than `limit` bytes, where upstream calls them characters.
 pub fn max_length(limit: usize) -> String {
+    format!("must be no more than {limit} characters")
+}
+
+/// The same for labels, where upstream calls them bytes.
+fn max_bytes(limit: usize) -> String {
     format!("must be no more than {limit} bytes")
 }
 
@@ -63,9 +68,13 @@ pub fn dns1123_label(value: &str) -> Vec<String> {
 
 /// A lower case RFC 1123 subdomain: labels (of any length) joined by dots, up to 253 bytes.
 pub fn dns1123_subdomain(value: &str) -> Vec<String> {
+    subdomain(value, max_length)
+}
+
+fn subdomain(value: &str, too_long: fn(usize) -> String) -> Vec<String> {
     let mut wrong = Vec::new();
     if value.len() > 253 {
-        wrong.push(max_length(253));
+        wrong.push(too_long(253));
     }
     if !matches_subdomain_1123(value) {
         let words = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
@@ -113,7 +122,9 @@ pub fn label_key(value: &str) -> Vec<String> {
                 wrong.push("prefix part must be non-empty".to_owned());
             } else {
                 wrong.extend(
-                    dns1123_subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")),
+                    subdomain(prefix, max_bytes)
+                        .into_iter()
+                        .map(|why| format!("prefix part {why}")),
                 );
             }
             *name
@@ -128,7 +139,7 @@ pub fn label_key(value: &str) -> Vec<String> {
     if name.is_empty() {
         wrong.push("name part must be non-empty".to_owned());
     } else if name.len() > 63 {
-        wrong.push(format!("name part {}", max_length(63)));
+        wrong.push(format!("name part {}", max_bytes(63)));
     }
     if !matches_label_text(name) {
         wrong.push(format!("name part {}", mismatch(LABEL_KEY_WORDS, LABEL_KEY, &examples)));
@@ -140,7 +151,7 @@ pub fn label_key(value: &str) -> Vec<String> {
 pub fn label_value(value: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if value.len() > 63 {
-        wrong.push(max_length(63));
+        wrong.push(max_bytes(63));
     }
     if !value.is_empty() && !matches_label_text(value) {
         let words = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
@@ -205,7 +216,7 @@ mod tests {
                 "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
             ]
         );
-        assert_eq!(dns1123_label(&"a".repeat(64)), ["must be no more than 63 bytes"]);
+        assert_eq!(dns1123_label(&"a".repeat(64)), ["must be no more than 63 characters"]);
         assert_eq!(path_segment("a/b%", false), ["may not contain '/'", "may not contain '%'"]);
         assert_eq!(path_segment("..", false), ["may not be '..'"]);
         assert_eq!(as_prefix("ab-"), "aa");

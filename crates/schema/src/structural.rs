@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 pub mod coercion;
 pub mod defaulting;
-
+pub mod definition;
 pub mod field_path;
 pub mod formats;
 pub mod invariants;

@@ -9,11 +9,13 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use sluice_schema::field::{FieldError, Path};
+use sluice_schema::gotypes::Types;
 use sluice_schema::structural::object_meta::{self, Malformed};
 use sluice_schema::structural::{
-    Root, Schema, coercion, defaulting, formats, invariants, listtype, normalize_numbers, pattern,
-    pruning, validation,
+    Root, Schema, coercion, defaulting, definition, formats, invariants, listtype,
+    normalize_numbers, pattern, pruning, validation,
 };
+use sluice_schema::{metadata, names};
 
 fn goldens() -> Vec<(String, String)> {
     let folder =
@@ -72,6 +74,66 @@ fn decode(
 /// The object as it goes over the wire, where 1.0 is written 1.
 fn wire(object: &Value) -> Value {
     serde_json::from_str(&sluice_base::gojson::to_string(object)).expect("our own JSON")
+}
+
+const DEFINITION: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+
+/// A definition as the server takes it: typed, defaulted, prepared, validated.
+fn answer_definition(question: &Value) -> Value {
+    let typed = |value: &Value| {
+        let (version, kind) = DEFINITION;
+        let decoded = Types::recorded().decode(version, kind, value.clone().into());
+        let mut value = decoded.expect("a well-typed definition").value;
+        definition::default(&mut value);
+        value
+    };
+    let mut new = typed(&question["definition"]);
+    let rule = |name: &str, prefix: bool| {
+        if prefix {
+            names::dns1123_subdomain(&names::as_prefix(name))
+        } else {
+            names::dns1123_subdomain(name)
+        }
+    };
+    let mut errors = metadata::validate(&new["metadata"], false, &rule, &Path::new("metadata"));
+    let mut formats = definition::unrecognized_formats(&new);
+    if question["oldDefinition"].is_null() {
+        definition::prepare_create(&mut new);
+        errors.extend(definition::validate(&new, &definition::Unchecked));
+    } else {
+        let old = typed(&question["oldDefinition"]);
+        new["status"] = old["status"].clone();
+        definition::note_storage_version(&mut new);
+        errors.clear();
+        errors.extend(definition::validate_update(&new, &old, &definition::Unchecked));
+        let before = definition::unrecognized_formats(&old);
+        formats.retain(|format| !before.contains(format));
+    }
+    let warnings: Vec<String> =
+        formats.iter().map(|format| format!("unrecognized format \"{format}\"")).collect();
+    reduced(&json!({"defaulted": new, "invalid": texts(&errors), "unknown": warnings}))
+}
+
+/// An answer about a definition without what is not this crate's doing: the generation, the check
+/// for a resource version; and without the order of warnings, which upstream leaves to chance.
+fn reduced(answer: &Value) -> Value {
+    let (version, kind) = DEFINITION;
+    let mut object = answer["defaulted"].clone();
+    object["apiVersion"] = version.into();
+    object["kind"] = kind.into();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("generation");
+    }
+    Types::recorded().normalize(version, kind, &mut object).expect("a well-typed definition");
+    let sorted = |key: &str| {
+        let list = answer[key].as_array().cloned().unwrap_or_default();
+        let mut out: Vec<String> =
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        out.retain(|text| !text.contains(" metadata.resourceVersion: "));
+        out.sort();
+        out
+    };
+    json!({"defaulted": object, "invalid": sorted("invalid"), "unknown": sorted("unknown")})
 }
 
 fn answer(question: &Value) -> Value {
@@ -139,8 +201,13 @@ fn every_step_is_upstreams() {
         for line in text.lines() {
             asked += 1;
             let record: Value = serde_json::from_str(line).unwrap();
-            let (expected, actual) = (&record["answer"], answer(&record["question"]));
-            if *expected == actual {
+            let question = &record["question"];
+            let (expected, actual) = if question["definition"].is_null() {
+                (record["answer"].clone(), answer(question))
+            } else {
+                (reduced(&record["answer"]), answer_definition(question))
+            };
+            if expected == actual {
                 continue;
             }
             different += 1;
@@ -149,7 +216,7 @@ fn every_step_is_upstreams() {
             }
             let _ = writeln!(report, "{name}: {}", record["question"]);
             let keys = |value: &Value| value.as_object().cloned().unwrap_or_default();
-            let mut both = keys(expected);
+            let mut both = keys(&expected);
             both.extend(keys(&actual));
             for key in both.keys() {
                 if expected[key] != actual[key] {
