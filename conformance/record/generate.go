@@ -21,8 +21,8 @@ type generator struct {
 	wrong, unknown, duplicate, nulls int
 	// How likely an optional field is written, per hundred.
 	fill int
-	// Fields that the round trip through protobuf does not keep apart are left out.
-	onlyKept bool
+	// Free-form fields hold objects and nothing else.
+	rawObjects bool
 }
 
 func (g *generator) one(per, of int) bool { return g.random.Intn(of) < per }
@@ -102,7 +102,7 @@ func (g *generator) value(t reflect.Type, depth int) string {
 	case intOrString:
 		return g.pick(`80`, `0`, `-1`, `"http"`, `"25%"`, `""`)
 	case rawType, fieldsType:
-		if g.onlyKept {
+		if g.rawObjects {
 			return g.pick(`{"a":1}`, `{"f:metadata":{"f:labels":{}}}`, `{}`)
 		}
 		return g.anything(0)
@@ -141,9 +141,6 @@ func (g *generator) value(t reflect.Type, depth int) string {
 				items = append(items, g.value(t.Elem(), depth+1))
 			}
 		}
-		if g.onlyKept && len(items) == 0 {
-			return "null"
-		}
 		return "[" + strings.Join(items, ",") + "]"
 	case reflect.Map:
 		members := []string{}
@@ -153,9 +150,6 @@ func (g *generator) value(t reflect.Type, depth int) string {
 			if g.one(g.duplicate, 1000) {
 				members = append(members, strconv.Quote(key)+":"+g.value(t.Elem(), depth+1))
 			}
-		}
-		if g.onlyKept && len(members) == 0 {
-			return "null"
 		}
 		return "{" + strings.Join(members, ",") + "}"
 	case reflect.Struct:

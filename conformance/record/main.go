@@ -10,7 +10,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: record cluster SERVER TOKEN | types | decode | protobuf"))
+		fail(fmt.Errorf("usage: record cluster SERVER TOKEN | types | decode | protobuf | patch"))
 	}
 	var answer any
 	var err error
@@ -26,6 +26,8 @@ func main() {
 		answer, err = recordDecode(28)
 	case "protobuf":
 		answer, err = recordProtobuf(8)
+	case "patch":
+		answer, err = recordPatches()
 	default:
 		err = fmt.Errorf("unknown subject %q", os.Args[1])
 	}

@@ -40,13 +40,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
             let members = answer.as_object().ok_or("the type table is no object")?;
             store(&data("gotypes"), &members.clone().into_iter().collect())
         }
-        [subject @ ("decode" | "protobuf")] => {
+        [subject @ ("decode" | "protobuf" | "patch")] => {
             let answer = ask(&[subject])?;
             let members = answer.as_object().ok_or("the cases are no object")?;
             let path = root().join(format!("crates/schema/tests/goldens/{subject}.json.gz"));
             store(&path, &members.clone().into_iter().collect())
         }
-        _ => Err("usage: record cluster SERVER TOKEN | types | decode | protobuf".into()),
+        _ => Err("usage: record cluster SERVER TOKEN | types | decode | protobuf | patch".into()),
     }
 }
 

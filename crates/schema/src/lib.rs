@@ -4,6 +4,7 @@
 //! - [`gotypes`]: what decoding into the Go types and encoding again does to an object.
 //! - [`metadata`]: what is wrong with an object's `metadata`.
 //! - [`names`]: the rules for names, label keys and label values.
+//! - [`patch`]: JSON patches, merge patches and strategic merge patches.
 //! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON.
 //! - [`recorded`]: OpenAPI, discovery and first objects of a real Kubernetes.
 //! - [`structural`]: schemas of custom resources: prune, default, validate.
@@ -12,6 +13,7 @@ pub mod field;
 pub mod gotypes;
 pub mod metadata;
 pub mod names;
+pub mod patch;
 pub mod protobuf;
 pub mod recorded;
 pub mod structural;

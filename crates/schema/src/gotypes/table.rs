@@ -62,10 +62,8 @@ pub(crate) struct Field {
     /// The protobuf field number; 0 for none.
     pub(crate) number: u32,
     /// The `patchStrategy` tag.
-    #[expect(dead_code, reason = "strategic merge reads it")]
     pub(crate) strategy: String,
     /// The `patchMergeKey` tag.
-    #[expect(dead_code, reason = "strategic merge reads it")]
     pub(crate) merge_key: String,
 }
 
