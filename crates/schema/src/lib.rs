@@ -2,18 +2,22 @@
 //!
 //! - [`field`]: paths and field errors in upstream's words.
 //! - [`gotypes`]: what decoding into the Go types and encoding again does to an object.
+//! - [`managed`]: `managedFields` through updates and server-side apply.
 //! - [`metadata`]: what is wrong with an object's `metadata`.
 //! - [`names`]: the rules for names, label keys and label values.
 //! - [`patch`]: JSON patches, merge patches and strategic merge patches.
 //! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON.
 //! - [`recorded`]: OpenAPI, discovery and first objects of a real Kubernetes.
+//! - [`smd`]: structured merge and diff, field sets and their types.
 //! - [`structural`]: schemas of custom resources: prune, default, validate.
 
 pub mod field;
 pub mod gotypes;
+pub mod managed;
 pub mod metadata;
 pub mod names;
 pub mod patch;
 pub mod protobuf;
 pub mod recorded;
+pub mod smd;
 pub mod structural;
