@@ -21,7 +21,7 @@ pub struct Definition {
     pub columns: &'static [Column],
     /// Whether the status is a subresource.
     pub status: bool,
-    /// Whether Flux's variable substitution leaves the CRD alone.
+    /// Whether Flux's variable substitution may touch the CRD itself.
     pub substitute: bool,
 }
 

@@ -12,7 +12,9 @@
 //! Extras of Sluice are annotations (see [`names`]), never fields.
 //!
 //! Reading is forgiving: absent fields take their zero value and unknown words and fields are kept.
-//! Refusing is the API server's part. Objects are changed by patches, never by writing them whole.
+//! Refusing is the API server's part. `metadata` is Kubernetes' own and read as Kubernetes knows it;
+//! the API server drops what it does not know there. Objects are changed by patches, never by
+//! writing them whole.
 
 pub mod crd;
 pub mod extensions;

@@ -70,7 +70,37 @@ fn object<K: Kind>(with_unknown: bool) -> Value {
     let mut object = sample(&K::schema(), with_unknown);
     object["apiVersion"] = K::DEFINITION.api_version().into();
     object["kind"] = K::DEFINITION.kind.into();
-    object["metadata"] = json!({"name": "web", "namespace": "apps", "labels": {"a": "b"}});
+    object["metadata"] = json!({
+        "annotations": {"a": "b"},
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+        "deletionGracePeriodSeconds": 0,
+        "deletionTimestamp": "2026-01-02T03:04:06Z",
+        "finalizers": ["finalizers.fluxcd.io"],
+        "generateName": "web-",
+        "generation": 3,
+        "labels": {"a": "b"},
+        "managedFields": [{
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {"f:interval": {}}},
+            "manager": "flux",
+            "operation": "Apply",
+            "subresource": "status",
+            "time": "2026-01-02T03:04:05Z",
+        }],
+        "name": "web",
+        "namespace": "apps",
+        "ownerReferences": [{
+            "apiVersion": "v1",
+            "blockOwnerDeletion": true,
+            "controller": true,
+            "kind": "ConfigMap",
+            "name": "owner",
+            "uid": "1",
+        }],
+        "resourceVersion": "7",
+        "uid": "2",
+    });
     object
 }
 

@@ -119,8 +119,8 @@ object! {
         pub schedule: Option<Vec<Schedule>>,
         /// Secret with the credentials, in the same namespace.
         pub secret_ref: Option<LocalObjectReference>,
-        /// Which objects in the cluster to export.
-        pub selectors: Option<Vec<ObjectSelector>>,
+        /// Which ExternalArtifacts of the cluster to export.
+        pub selectors: Option<Vec<ExternalArtifactSelector>>,
         /// Service account to act as.
         pub service_account_name: Option<String>,
         /// Which results to leave as they were.
@@ -181,7 +181,7 @@ object! {
 }
 
 object! {
-    /// A choice of objects, by name or by labels.
+    /// A choice of ExternalArtifacts, by name or by labels.
     #[schema(
         map_type = "atomic",
         rules = [
@@ -191,7 +191,7 @@ object! {
             ),
         ],
     )]
-    pub struct ObjectSelector {
+    pub struct ExternalArtifactSelector {
         /// Requirements for labels, all of which must hold.
         #[schema(list_type = "atomic")]
         pub match_expressions: Option<Vec<LabelSelectorRequirement>>,
