@@ -2,7 +2,6 @@
 //
 //	go run . cases DIR      every DIR/*/input.yaml, results beside it
 //	go run . table          lines {"text": ...} on stdin, results on stdout
-//	go run . generate SEED COUNT DIR    COUNT texts made up from SEED and the cases of DIR, with results
 package main
 
 import (
@@ -15,7 +14,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -273,14 +271,8 @@ func main() {
 		cases(os.Args[2])
 	case len(os.Args) == 2 && os.Args[1] == "table":
 		table()
-	case len(os.Args) == 5 && os.Args[1] == "generate":
-		seed, err := strconv.ParseInt(os.Args[2], 10, 64)
-		fail(err)
-		count, err := strconv.Atoi(os.Args[3])
-		fail(err)
-		generate(seed, count, os.Args[4])
 	default:
-		fmt.Fprintln(os.Stderr, "usage:", strings.Join([]string{"cases DIR", "table", "generate SEED COUNT DIR"}, " | "))
+		fmt.Fprintln(os.Stderr, "usage:", strings.Join([]string{"cases DIR", "table"}, " | "))
 		os.Exit(2)
 	}
 }

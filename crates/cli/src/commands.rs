@@ -2,6 +2,7 @@
 
 mod cluster;
 mod crds;
+mod demo;
 
 use clap::{Parser, Subcommand};
 
@@ -21,6 +22,8 @@ enum Command {
     Cluster(cluster::Arguments),
     /// Prints the CustomResourceDefinitions of every kind that Sluice serves.
     Crds,
+    /// A short story on an embedded cluster, told live on the terminal.
+    Demo(demo::Arguments),
 }
 
 /// Runs the command that was typed.
@@ -28,5 +31,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     match arguments.command {
         Command::Cluster(arguments) => cluster::run(arguments),
         Command::Crds => crds::run(),
+        Command::Demo(arguments) => demo::run(&arguments),
     }
 }

@@ -5,6 +5,7 @@
 
 mod commands;
 mod outcome;
+mod screen;
 
 use std::process::ExitCode;
 

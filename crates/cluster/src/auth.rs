@@ -85,3 +85,12 @@ pub(crate) fn authorize(state: &State, user: &User, info: &RequestInfo) -> Resul
     let _ = (state, user, info);
     Ok(())
 }
+
+/// Fails unless the user may also create what a request would create.
+pub(crate) fn authorize_create(
+    state: &State,
+    user: &User,
+    info: &RequestInfo,
+) -> Result<(), Status> {
+    authorize(state, user, &RequestInfo { verb: "create", ..info.clone() })
+}

@@ -1,21 +1,42 @@
 //! The shape of built-in kinds: the table of Go types, OpenAPI's merge keys.
 
-use serde_json::Value;
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
 use sluice_schema::gotypes::{Document, Types};
+use sluice_schema::managed::OneVersion;
+use sluice_schema::patch::{self, GoSchema, PatchError};
+use sluice_schema::recorded;
+use sluice_schema::smd::{TypeRef, Versions};
 
 use crate::resource::{Decoded, Shape, api_version};
-use crate::status::Status;
 
-/// A built-in kind in one version.
+/// A built-in kind in one version. What costs time is worked out when it is first needed.
 pub(crate) struct BuiltIn {
     api_version: String,
     kind: String,
+    types: OnceLock<TypeRef>,
+    empty: OnceLock<Value>,
 }
 
 impl BuiltIn {
     pub(crate) fn new(group: &str, version: &str, kind: &str) -> Self {
-        Self { api_version: api_version(group, version), kind: kind.to_owned() }
+        Self {
+            api_version: api_version(group, version),
+            kind: kind.to_owned(),
+            types: OnceLock::new(),
+            empty: OnceLock::new(),
+        }
     }
+}
+
+/// The merge types of a built-in kind, from the recorded OpenAPI.
+fn merge_types(api_version: &str, kind: &str) -> TypeRef {
+    let openapi = recorded::openapi();
+    openapi
+        .schema_name(api_version, kind)
+        .and_then(|root| TypeRef::from_openapi(root, |name| openapi.schema(name)).ok())
+        .unwrap_or_else(TypeRef::deduced)
 }
 
 impl Shape for BuiltIn {
@@ -34,8 +55,24 @@ impl Shape for BuiltIn {
         }
     }
 
-    fn strategic_merge(&self, object: &Value, patch: &Value) -> Option<Result<Value, Status>> {
-        let _ = (object, patch);
-        None
+    fn merge_types(&self) -> TypeRef {
+        self.types.get_or_init(|| merge_types(&self.api_version, &self.kind)).clone()
+    }
+
+    fn versions(&self) -> &dyn Versions {
+        &OneVersion
+    }
+
+    fn empty(&self) -> &Value {
+        self.empty.get_or_init(|| {
+            let mut empty = json!({"apiVersion": self.api_version, "kind": self.kind});
+            self.normalize(&mut empty);
+            empty
+        })
+    }
+
+    fn strategic_merge(&self, object: &Value, patch: &Value) -> Option<Result<Value, PatchError>> {
+        let schema = GoSchema::of(&self.api_version, &self.kind)?;
+        Some(patch::strategic(object, patch, &schema))
     }
 }

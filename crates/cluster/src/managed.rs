@@ -1,24 +1,74 @@
 //! Who owns which field: `metadata.managedFields`, through `schema`'s structured merge.
 
-use serde_json::Value;
+mod reset;
 
-use crate::metadata;
+use serde_json::{Value, json};
+use sluice_base::time;
+use sluice_schema::managed::{self, Error, Request};
+use sluice_schema::smd::TypeRef;
+
+use crate::status::Status;
 use crate::write::Writer;
+
+pub(crate) use sluice_schema::managed::object_json as to_json;
+pub(crate) use sluice_schema::managed::revert_times;
 
 /// Records a write that is not an apply: `object` with the ownership of changed fields moved to the
 /// writer. A null `live` is a create.
-pub(crate) fn track(writer: &Writer<'_>, live: &Value, mut object: Value) -> Value {
-    let _ = writer;
-    metadata::copy(&mut object, live, "managedFields");
-    object
+pub(crate) fn track(writer: &Writer<'_>, live: &Value, object: Value) -> Value {
+    let shape = &writer.resource.shape;
+    let live = if live.is_null() { shape.empty() } else { live };
+    let types = shape.merge_types();
+    with_request(writer, &types, |request| managed::update(request, live, object))
 }
 
-/// Whether two objects differ in nothing, or only in when their managers last wrote.
-pub(crate) fn equal_but_for_times(new: &Value, old: &Value) -> bool {
-    new == old
+/// Merges an applied configuration into `live`; a null `live` is a create.
+pub(crate) fn apply(
+    writer: &Writer<'_>,
+    live: &Value,
+    patch: &Value,
+    force: bool,
+) -> Result<Value, Status> {
+    let shape = &writer.resource.shape;
+    let live = if live.is_null() { shape.empty() } else { live };
+    let types = shape.merge_types();
+    with_request(writer, &types, |request| managed::apply(request, live, patch, force)).map_err(
+        |error| match error {
+            Error::Conflict(conflict) => {
+                let causes: Vec<Value> = conflict
+                    .causes
+                    .iter()
+                    .map(|cause| {
+                        json!({
+                            "reason": "FieldManagerConflict",
+                            "message": cause.message,
+                            "field": cause.field,
+                        })
+                    })
+                    .collect();
+                Status::new(409, "Conflict", conflict.message)
+                    .with_details(json!({"causes": causes}))
+            }
+            Error::BadRequest(message) => Status::bad_request(message),
+            Error::Internal(message) => Status { details: None, ..Status::new(500, "", message) },
+        },
+    )
 }
 
-/// An object as JSON text, the way the server writes it.
-pub(crate) fn to_json(value: &Value) -> String {
-    sluice_base::gojson::to_string(value)
+fn with_request<T>(writer: &Writer<'_>, types: &TypeRef, run: impl FnOnce(&Request<'_>) -> T) -> T {
+    let resource = writer.resource;
+    let api_version = resource.api_version();
+    let now = time::format_seconds(sluice_base::clock::Clock::now(&writer.state.clock));
+    let reset_fields = reset::fields(resource, writer.subresource);
+    run(&Request {
+        types,
+        versions: resource.shape.versions(),
+        api_version: &api_version,
+        kind: &resource.kind,
+        subresource: writer.subresource,
+        manager: writer.manager,
+        now: &now,
+        reset_fields: &reset_fields,
+        empty: resource.shape.empty(),
+    })
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_schema::gotypes::Document;
+use sluice_schema::patch::PatchError;
+use sluice_schema::smd::{TypeRef, Versions};
 
 use crate::kind::Kind;
 use crate::status::Status;
@@ -48,8 +50,17 @@ pub(crate) trait Shape: Send + Sync {
         value
     }
 
+    /// The types that server-side apply merges by, in this version.
+    fn merge_types(&self) -> TypeRef;
+
+    /// The other versions of the kind, for ownership that was recorded in them.
+    fn versions(&self) -> &dyn Versions;
+
+    /// An object of the kind before anything is set.
+    fn empty(&self) -> &Value;
+
     /// A strategic merge patch applied; `None` where the kind has no merge keys (custom kinds).
-    fn strategic_merge(&self, object: &Value, patch: &Value) -> Option<Result<Value, Status>>;
+    fn strategic_merge(&self, object: &Value, patch: &Value) -> Option<Result<Value, PatchError>>;
 
     /// Whether the status endpoint keeps the rest of the object (custom kinds also keep metadata).
     fn is_custom(&self) -> bool {

@@ -77,7 +77,8 @@ impl Writer<'_> {
             return Err(Status::invalid(&resource.group, &resource.kind, name, &errors));
         }
         let warnings = resource.hooks.warnings(&object, Some(old));
-        if managed::equal_but_for_times(&object, old) {
+        managed::revert_times(old, &mut object);
+        if object == *old {
             return Ok(Some(Written { object: Arc::new(old.clone()), warnings }));
         }
         let gone = metadata::is_terminating(&object)

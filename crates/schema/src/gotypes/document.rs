@@ -93,7 +93,7 @@ impl From<Value> for Document {
 }
 
 /// A number literal as Go reads it into an empty interface: `int64` where possible, else `float64`.
-fn number(literal: &str) -> Value {
+pub(super) fn number(literal: &str) -> Value {
     match literal.parse::<i64>() {
         Ok(integer) => Value::from(integer),
         Err(_) => {

@@ -47,18 +47,15 @@ struct Place {
     /// A key or a value.
     mapping: bool,
     simple_key: bool,
-    /// A key; its foot comment is written with its value.
-    key: bool,
     /// An item of a sequence in block style.
     block_item: bool,
 }
 
-const ROOT: Place = Place { mapping: false, simple_key: false, key: false, block_item: false };
+const ROOT: Place = Place { mapping: false, simple_key: false, block_item: false };
 const BLOCK_ITEM: Place = Place { block_item: true, ..ROOT };
 const FLOW_ITEM: Place = ROOT;
 const FIELD: Place = Place { mapping: true, ..ROOT };
-const KEY: Place = Place { key: true, ..FIELD };
-const SIMPLE_KEY: Place = Place { simple_key: true, ..KEY };
+const SIMPLE_KEY: Place = Place { simple_key: true, ..FIELD };
 
 struct Emitter {
     writer: Writer,
@@ -147,11 +144,9 @@ impl Emitter {
     }
 
     /// Takes in the comments of a collection's end event.
-    fn announce_end(&mut self, node: &Node, place: Place, tail: &str) {
+    fn announce_end(&mut self, node: &Node, tail: &str) {
         set(&mut self.writer.comments.line, node.line_comment());
-        if !place.key {
-            set(&mut self.writer.comments.foot, node.foot_comment());
-        }
+        set(&mut self.writer.comments.foot, node.foot_comment());
         set(&mut self.writer.tail, tail);
     }
 
@@ -260,7 +255,7 @@ impl Emitter {
             self.writer.write_foot_comment();
             self.inside(item, BLOCK_ITEM);
         }
-        self.announce_end(node, place, "");
+        self.announce_end(node, "");
         self.writer.indent = outer;
     }
 
@@ -283,8 +278,8 @@ impl Emitter {
                 self.inside(key, SIMPLE_KEY);
             } else {
                 self.writer.write_indicator_as("?", true, false, true);
-                self.start(key, KEY);
-                self.inside(key, KEY);
+                self.start(key, FIELD);
+                self.inside(key, FIELD);
             }
             self.announce(value, "", value.foot_comment());
             if simple {
@@ -299,7 +294,7 @@ impl Emitter {
             self.writer.write_foot_comment();
             self.inside(value, FIELD);
         }
-        self.announce_end(node, place, tail);
+        self.announce_end(node, tail);
         self.writer.write_head_comment();
         self.writer.indent = outer;
     }
@@ -335,7 +330,7 @@ impl Emitter {
             self.end_flow_item();
             self.inside(item, FLOW_ITEM);
         }
-        self.announce_end(node, place, "");
+        self.announce_end(node, "");
         self.writer.flow_level -= 1;
         self.writer.indent = outer;
         if self.writer.column == 0 {
@@ -358,7 +353,7 @@ impl Emitter {
             if !simple {
                 self.writer.write_indicator("?", true);
             }
-            let key_place = if simple { SIMPLE_KEY } else { KEY };
+            let key_place = if simple { SIMPLE_KEY } else { FIELD };
             self.start(key, key_place);
             self.inside(key, key_place);
             self.announce(value, "", value.foot_comment());
@@ -368,7 +363,7 @@ impl Emitter {
             self.end_flow_item();
             self.inside(value, FIELD);
         }
-        self.announce_end(node, place, tail);
+        self.announce_end(node, tail);
         let comments = &self.writer.comments;
         let waits =
             !(comments.head.is_empty() && comments.foot.is_empty() && self.writer.tail.is_empty());
