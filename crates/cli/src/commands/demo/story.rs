@@ -75,18 +75,18 @@ async fn definitions(client: &Client, screen: &mut Screen) -> Result<(), Error> 
     let all = definitions.len();
     let mut waited = Duration::ZERO;
     loop {
-        let established = api
-            .list(&ListParams::default())
-            .await?
-            .into_iter()
-            .filter(|definition| {
-                let conditions =
-                    definition.status.as_ref().and_then(|status| status.conditions.as_ref());
-                conditions.into_iter().flatten().any(|condition| {
-                    condition.type_ == "Established" && condition.status == "True"
+        let established =
+            api.list(&ListParams::default())
+                .await?
+                .into_iter()
+                .filter(|definition| {
+                    let conditions =
+                        definition.status.as_ref().and_then(|status| status.conditions.as_ref());
+                    conditions.into_iter().flatten().any(|condition| {
+                        condition.type_ == "Established" && condition.status == "True"
+                    })
                 })
-            })
-            .count();
+                .count();
         let how = format!("{established} of {all} established");
         let line = told(screen, "definitions", "Flux, Flux Operator", &bar(established, all), &how);
         screen.draw(&line);
@@ -221,7 +221,8 @@ async fn foreign_hand(client: &Client, screen: &mut Screen) -> Result<(), Error>
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"replicas": 30},
     });
-    let result = api.patch("web", &PatchParams::apply("somebody-else"), &Patch::Apply(&object)).await;
+    let result =
+        api.patch("web", &PatchParams::apply("somebody-else"), &Patch::Apply(&object)).await;
     match result {
         Err(kube::Error::Api(status)) if status.code == 409 => {
             refused(screen, "foreign hand", "scales web to 30", &shortened(&status.message));
@@ -247,7 +248,10 @@ async fn farewell(client: &Client, screen: &mut Screen) -> Result<(), Error> {
     screen.line("");
     screen.line("  Try it yourself:");
     for (command, what) in [
-        ("sluice cluster serve --kubeconfig kc", "this cluster on a port; KUBECONFIG=kc kubectl get nodes"),
+        (
+            "sluice cluster serve --kubeconfig kc",
+            "this cluster on a port; KUBECONFIG=kc kubectl get nodes",
+        ),
         ("sluice crds", "the definitions, as YAML"),
         ("sluice demo --fast", "the same story in a second"),
     ] {
