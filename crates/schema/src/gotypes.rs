@@ -85,14 +85,15 @@ impl Types {
         decode::decode(self, root, document)
     }
 
-    /// Brings an object that hooks have changed into the form in which Go writes it.
+    /// Brings an object that hooks have changed into the form in which Go writes it. An object that
+    /// does not fit its type is left as it is.
     pub fn normalize(
         &self,
         api_version: &str,
         kind: &str,
         object: &mut Value,
     ) -> Result<(), DecodeError> {
-        let document = Document::from(object.take());
+        let document = Document::from(object.clone());
         *object = self.decode(api_version, kind, document)?.value;
         Ok(())
     }

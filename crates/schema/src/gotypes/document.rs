@@ -82,7 +82,12 @@ impl From<Value> for Document {
         match value {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(value),
-            Value::Number(number) => Self::Number(number.to_string()),
+            // As Go would write it: a whole float has no decimals and fits an integer field.
+            Value::Number(number) => {
+                let mut literal = String::new();
+                sluice_base::gojson::write_number(&mut literal, &number);
+                Self::Number(literal)
+            }
             Value::String(text) => Self::Text(text),
             Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
             Value::Object(members) => {

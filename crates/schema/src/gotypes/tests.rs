@@ -106,6 +106,19 @@ fn normalizing_what_was_decoded_changes_nothing() {
 }
 
 #[test]
+fn what_cannot_be_normalized_is_left_alone() {
+    let types = Types::recorded();
+    let mut whole = json!({"spec": {"replicas": 3.0, "minReadySeconds": 0}});
+    types.normalize("apps/v1", "Deployment", &mut whole).unwrap();
+    assert_eq!(whole["spec"]["replicas"], json!(3));
+    assert_eq!(whole["spec"].get("minReadySeconds"), None);
+    let broken = json!({"spec": {"replicas": "three"}});
+    let mut object = broken.clone();
+    assert!(types.normalize("apps/v1", "Deployment", &mut object).is_err());
+    assert_eq!(object, broken);
+}
+
+#[test]
 fn an_unknown_kind_is_told_apart() {
     assert!(matches!(decode("apps/v1", "Nonsense", "{}"), Err(DecodeError::UnknownKind { .. })));
     assert!(Types::recorded().knows("v1", "DeleteOptions"));
