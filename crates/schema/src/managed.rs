@@ -15,12 +15,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::smd::{ConvertError, Duplicates, FieldSet, TypeRef, UpdateError, Updater, Versions};
+use crate::smd::{
+    ConvertError, Duplicates, FieldSet, Filter, TypeRef, UpdateError, Updater, Versions,
+};
 
 mod cap;
 mod conflict;
 mod entries;
 mod last_applied;
+mod reset;
 mod scale;
 #[cfg(test)]
 mod tests;
@@ -28,6 +31,7 @@ mod time;
 mod unchanged;
 mod write;
 
+pub use reset::reset_filters;
 pub use scale::{ReplicasPaths, parent_entries, scale_entries};
 pub use unchanged::revert_times;
 pub use write::{object_json, write_object_json};
@@ -52,8 +56,8 @@ pub struct Request<'a> {
     pub manager: &'a str,
     /// The time, as RFC 3339.
     pub now: &'a str,
-    /// Per version, the fields that this endpoint resets.
-    pub reset_fields: &'a BTreeMap<String, FieldSet>,
+    /// Per version, what this endpoint lets anybody own (for built-in kinds: [`reset_filters`]).
+    pub filters: &'a BTreeMap<String, Filter>,
     /// An object of the kind before anything is set: what a built-in kind's empty Go value writes, or
     /// `apiVersion` and `kind` for a custom resource.
     pub empty: &'a Value,
@@ -265,7 +269,7 @@ pub fn validate_entries(entries: &[Value]) -> Result<(), String> {
 
 impl Request<'_> {
     fn updater(&self) -> Updater<'_> {
-        Updater { versions: self.versions, reset_fields: self.reset_fields }
+        Updater { versions: self.versions, filters: self.filters }
     }
 
     fn identity(&self, manager: &str, operation: Operation) -> String {

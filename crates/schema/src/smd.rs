@@ -17,6 +17,7 @@
 mod compare;
 mod element;
 mod fields_v1;
+mod filter;
 mod merge;
 mod model;
 mod object_meta;
@@ -31,6 +32,7 @@ mod values;
 pub use compare::Comparison;
 pub use element::{KeyField, Path, PathElement, display_path};
 pub use fields_v1::{from_fields_v1, to_fields_v1, write_fields_v1, write_fields_v1_value};
+pub use filter::{Filter, Step};
 pub use model::TypeRef;
 pub use openapi::{SchemaError, Unknown};
 pub use set::FieldSet;

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use serde_json::{Value, json};
 
 use super::{CustomVersions, Error, OneVersion, Request, apply, entries, try_update};
-use crate::smd::{FieldSet, TypeRef, Unknown, Versions, from_fields_v1, write_fields_v1};
+use crate::smd::{Filter, TypeRef, Unknown, Versions, from_fields_v1, write_fields_v1};
 
 const GOLDEN: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens/managed-fields-kubernetes-1.35.4.jsonl.gz");
@@ -16,7 +16,7 @@ struct Kind {
     types: BTreeMap<String, TypeRef>,
     hub: String,
     name: String,
-    reset: BTreeMap<&'static str, BTreeMap<String, FieldSet>>,
+    reset: BTreeMap<&'static str, BTreeMap<String, Filter>>,
 }
 
 fn kind(define: &Value) -> Kind {
@@ -37,7 +37,7 @@ fn kind(define: &Value) -> Kind {
         }
     };
     let resets = |field: &str| {
-        names.iter().map(|name| (name.clone(), FieldSet::of_fields(&[&[field]]))).collect()
+        names.iter().map(|name| (name.clone(), Filter::without(&[&[field]]))).collect()
     };
     let types: BTreeMap<String, TypeRef> =
         names.iter().map(|name| (name.clone(), types(name))).collect();
@@ -69,7 +69,7 @@ fn run(kind: &Kind, live: &Value, operation: &Value) -> Value {
         subresource: text("subresource"),
         manager: text("manager"),
         now: text("time"),
-        reset_fields: &kind.reset[text("subresource")],
+        filters: &kind.reset[text("subresource")],
         empty: &json!({"apiVersion": version, "kind": kind.name}),
     };
     let outcome = if text("operation") == "apply" {

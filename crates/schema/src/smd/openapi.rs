@@ -1,9 +1,11 @@
 //! Types from OpenAPI: the definitions a server publishes, and the schema inside a CRD.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+
+use crate::recorded;
 
 use super::model::{
     Arena, Atom, Field, List, ListRelationship, Map, Scalar, Type, TypeId, TypeRef, common_types,
@@ -23,6 +25,22 @@ impl TypeRef {
         let mut builder = Builder::new(lookup, Unknown::Refused);
         let root = builder.named(root, None);
         builder.finish(root)
+    }
+
+    /// The type of a built-in kind from the recorded documents; `api_version` is `v1` or `apps/v1`.
+    ///
+    /// Read once and shared from then on.
+    pub fn recorded(api_version: &str, kind: &str) -> Option<Self> {
+        static KNOWN: Mutex<BTreeMap<String, TypeRef>> = Mutex::new(BTreeMap::new());
+        let openapi = recorded::openapi();
+        let name = openapi.schema_name(api_version, kind)?;
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(types) = known.get(name) {
+            return Some(types.clone());
+        }
+        let types = Self::from_openapi(name, |name| openapi.schema(name)).ok()?;
+        known.insert(name.to_owned(), types.clone());
+        Some(types)
     }
 
     /// The type of one version of a CRD from its `openAPIV3Schema`; without one every field is deduced.

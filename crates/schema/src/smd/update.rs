@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::compare::Comparison;
 use super::element::Path;
+use super::filter::Filter;
 use super::model::TypeRef;
 use super::set::FieldSet;
 use super::typed::Duplicates;
@@ -79,8 +80,8 @@ enum Held<'v> {
 pub struct Updater<'a> {
     /// The versions of the kind.
     pub versions: &'a dyn Versions,
-    /// Per version, the fields that this endpoint resets and that nobody comes to own through it.
-    pub reset_fields: &'a BTreeMap<String, FieldSet>,
+    /// Per version, what this endpoint lets anybody own.
+    pub filters: &'a BTreeMap<String, Filter>,
 }
 
 impl Updater<'_> {
@@ -102,8 +103,8 @@ impl Updater<'_> {
         let own = managers.remove(manager).map(|owned| owned.set).unwrap_or_default();
         let mut set =
             own.difference(&compare.removed).union(&compare.modified).union(&compare.added);
-        if let Some(reset) = self.reset_fields.get(version) {
-            set = set.recursive_difference(reset);
+        if let Some(filter) = self.filters.get(version) {
+            set = filter.apply(&set);
         }
         if !set.is_empty() {
             let owned = VersionedSet { set, api_version: version.to_owned(), applied: false };
@@ -131,8 +132,8 @@ impl Updater<'_> {
             .map_err(|faults| failed(format!("failed to merge config: {faults}")))?;
         let merged = Typed::new(merged, types.clone());
         let mut set = types.field_set(config);
-        if let Some(reset) = self.reset_fields.get(version) {
-            set = set.recursive_difference(reset);
+        if let Some(filter) = self.filters.get(version) {
+            set = filter.apply(&set);
         }
         let owned = VersionedSet { set, api_version: version.to_owned(), applied: true };
         let last = managers.insert(manager.to_owned(), owned);
@@ -225,10 +226,10 @@ impl Updater<'_> {
             .types
             .compare(&old.value, &new.value)
             .map_err(|faults| failed(format!("failed to compare objects: {faults}")))?;
-        if let Some(reset) = self.reset_fields.get(version) {
-            comparison.removed = comparison.removed.recursive_difference(reset);
-            comparison.modified = comparison.modified.recursive_difference(reset);
-            comparison.added = comparison.added.recursive_difference(reset);
+        if let Some(filter) = self.filters.get(version) {
+            comparison.removed = filter.apply(&comparison.removed);
+            comparison.modified = filter.apply(&comparison.modified);
+            comparison.added = filter.apply(&comparison.added);
         }
         let touched = comparison.modified.union(&comparison.added);
         Ok(Changes { comparison, touched })
