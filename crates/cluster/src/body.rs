@@ -86,6 +86,10 @@ pub(crate) fn encode(encoding: Encoding, value: &Value) -> Vec<u8> {
 
 /// An answer that tells of a failure.
 pub(crate) fn failure(encoding: Encoding, status: &Status) -> Response<Body> {
+    if status.plain {
+        let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::NOT_FOUND);
+        return text(code, "text/plain; charset=utf-8", status.message.clone());
+    }
     let mut response = object(status.code, encoding, &status.to_value());
     let retry = status.details.as_ref().and_then(|details| details.get("retryAfterSeconds"));
     if let Some(seconds) = retry.and_then(Value::as_u64) {

@@ -25,7 +25,7 @@ pub(crate) fn serve(
 ) -> Result<Response<Body>, Status> {
     let trimmed = path.trim_end_matches('/');
     if *method != Method::GET && *method != Method::HEAD {
-        return Err(page_not_found_status());
+        return Err(Status::page_not_found());
     }
     let parts: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
     match parts.as_slice() {
@@ -34,7 +34,7 @@ pub(crate) fn serve(
         ["api" | "apis", ..] => discovery::serve(state, &parts, headers),
         ["openapi", "v3"] => Ok(openapi::index(state)),
         ["openapi", "v3", rest @ ..] => {
-            openapi::document(state, &rest.join("/")).ok_or_else(page_not_found_status)
+            openapi::document(state, &rest.join("/")).ok_or_else(Status::page_not_found)
         }
         ["openapi", "v2"] => Ok(openapi::version_two(state)),
         [".well-known", "openid-configuration"] => Ok(body::text(
@@ -48,13 +48,8 @@ pub(crate) fn serve(
             state.authority.key_set().to_string(),
         )),
         [""] => Ok(body::object(200, Encoding::Json, &json!({"paths": paths(state)}))),
-        _ => Err(page_not_found_status()),
+        _ => Err(Status::page_not_found()),
     }
-}
-
-/// 404 as the server's outermost router words it.
-pub(crate) fn page_not_found_status() -> Status {
-    Status::no_such_resource()
 }
 
 fn health(endpoint: &str, query: &Query) -> Response<Body> {

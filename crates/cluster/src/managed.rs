@@ -1,12 +1,13 @@
 //! Who owns which field: `metadata.managedFields`, through `schema`'s structured merge.
 
-mod reset;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sluice_base::time;
 use sluice_schema::managed::{self, Error, Request};
-use sluice_schema::smd::TypeRef;
+use sluice_schema::smd::{FieldSet, Filter, TypeRef};
 
+use crate::resource::Resource;
 use crate::status::Status;
 use crate::write::Writer;
 
@@ -59,7 +60,7 @@ fn with_request<T>(writer: &Writer<'_>, types: &TypeRef, run: impl FnOnce(&Reque
     let resource = writer.resource;
     let api_version = resource.api_version();
     let now = time::format_seconds(sluice_base::clock::Clock::now(&writer.state.clock));
-    let reset_fields = reset::fields(resource, writer.subresource);
+    let filters = filters(resource, writer.subresource);
     run(&Request {
         types,
         versions: resource.shape.versions(),
@@ -68,7 +69,20 @@ fn with_request<T>(writer: &Writer<'_>, types: &TypeRef, run: impl FnOnce(&Reque
         subresource: writer.subresource,
         manager: writer.manager,
         now: &now,
-        reset_fields: &reset_fields,
+        filters: &filters,
         empty: resource.shape.empty(),
     })
+}
+
+/// What an endpoint ignores, and nobody comes to own through it.
+fn filters(resource: &Resource, subresource: &str) -> BTreeMap<String, Filter> {
+    if !resource.shape.is_custom() {
+        return managed::reset_filters(&resource.group, &resource.kind, subresource);
+    }
+    let ignored: &[&[&str]] = match subresource {
+        "" if resource.hooks.has_status() => &[&["status"]],
+        "status" => &[&["spec"]],
+        _ => return BTreeMap::new(),
+    };
+    BTreeMap::from([(resource.api_version(), Filter::Without(FieldSet::of_fields(ignored)))])
 }

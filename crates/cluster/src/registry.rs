@@ -44,6 +44,17 @@ impl Registry {
         self.custom.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
     }
 
+    /// Whether anything is served in a group.
+    pub(crate) fn has_group(&self, group: &str) -> bool {
+        self.builtin.values().any(|resource| resource.group == group)
+            || self
+                .custom
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .values()
+                .any(|resource| resource.group == group)
+    }
+
     /// Every served resource, in the order of group, version and plural.
     pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
         let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);

@@ -84,19 +84,23 @@ impl ClusterService {
         if !info.is_resource {
             return endpoints::serve(&state, &parts.method, &path, &query, &parts.headers);
         }
-        let resource = state
-            .registry
-            .find(&info.group, &info.version, &info.resource)
-            .ok_or_else(endpoints::page_not_found_status)?;
+        let resource =
+            state.registry.find(&info.group, &info.version, &info.resource).ok_or_else(|| {
+                if state.registry.has_group(&info.group) {
+                    Status::no_such_resource()
+                } else {
+                    Status::page_not_found()
+                }
+            })?;
         let in_namespace = info.resource != "namespaces" && !info.namespace.is_empty();
         if in_namespace && !resource.namespaced {
-            return Err(endpoints::page_not_found_status());
+            return Err(Status::no_such_resource());
         }
         let needs_namespace = resource.namespaced
             && info.namespace.is_empty()
             && !matches!(info.verb, "list" | "watch");
         if needs_namespace && info.verb != "create" && info.verb != "deletecollection" {
-            return Err(endpoints::page_not_found_status());
+            return Err(Status::no_such_resource());
         }
         if needs_namespace {
             return Err(verbs::not_allowed());

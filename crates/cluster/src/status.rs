@@ -18,6 +18,8 @@ pub struct Status {
     pub message: String,
     /// `details`, if any.
     pub details: Option<Value>,
+    /// Answered as plain text by the outermost router, which knows no Status.
+    pub plain: bool,
     /// `metadata.continue`: where an expired list can go on, inconsistently.
     pub continue_token: Option<String>,
 }
@@ -52,7 +54,14 @@ fn some(details: Map<String, Value>) -> Option<Value> {
 impl Status {
     /// A failure without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, continue_token: None }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            plain: false,
+            continue_token: None,
+        }
     }
 
     /// With `details` set.
@@ -71,7 +80,12 @@ impl Status {
         }
     }
 
-    /// 404 for a path that serves nothing.
+    /// 404 for a path that nobody has registered; plain text.
+    pub fn page_not_found() -> Self {
+        Self { plain: true, ..Self::new(404, "NotFound", "404 page not found\n") }
+    }
+
+    /// 404 for a path below a group that serves nothing.
     pub fn no_such_resource() -> Self {
         Self {
             details: Some(json!({})),

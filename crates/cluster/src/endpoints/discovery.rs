@@ -10,7 +10,6 @@ use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 use sluice_schema::recorded;
 
-use super::page_not_found_status;
 use crate::body::{self, Body};
 use crate::negotiate::{Encoding, clauses};
 use crate::resource::{Resource, api_version};
@@ -28,7 +27,7 @@ pub(super) fn serve(
         let mut document = recorded::discovery()
             .aggregated(&format!("/{}", parts[0]))
             .cloned()
-            .ok_or_else(page_not_found_status)?;
+            .ok_or_else(Status::page_not_found)?;
         if parts[0] == "apis"
             && let Some(items) = document["items"].as_array_mut()
         {
@@ -48,7 +47,7 @@ pub(super) fn serve(
         (Some(list), _) => list,
         (None, ["apis", name]) => {
             let group = custom_groups(state).into_iter().find(|group| group.name == *name);
-            let mut answer = group.ok_or_else(page_not_found_status)?.legacy();
+            let mut answer = group.ok_or_else(Status::page_not_found)?.legacy();
             answer["kind"] = "APIGroup".into();
             answer["apiVersion"] = "v1".into();
             answer
@@ -57,8 +56,8 @@ pub(super) fn serve(
             .into_iter()
             .find(|group| group.name == *name)
             .and_then(|group| group.resource_list(version))
-            .ok_or_else(page_not_found_status)?,
-        (None, _) => return Err(page_not_found_status()),
+            .ok_or_else(Status::page_not_found)?,
+        (None, _) => return Err(Status::page_not_found()),
     };
     Ok(body::object(200, Encoding::Json, &answer))
 }
