@@ -19,6 +19,14 @@ type decodeCase struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Strict     []string        `json:"strict,omitempty"`
 	Error      string          `json:"error,omitempty"`
+	// The same object through the converter of untyped objects, where that is the same each time.
+	Restored *restored `json:"restored,omitempty"`
+}
+
+type restored struct {
+	Output json.RawMessage `json:"output,omitempty"` // where it differs
+	Strict []string        `json:"strict,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }
 
 // recordDecode decodes generated texts into the Go types and encodes them again.
@@ -56,6 +64,7 @@ func recordDecode(perKind int) (any, error) {
 					return nil, err
 				}
 			}
+			one.Restored = restore(one, goType)
 			cases = append(cases, one)
 		}
 	}
@@ -77,4 +86,40 @@ func sortedKinds(all *runtime.Scheme) []schema.GroupVersionKind {
 	}
 	sort.Slice(kinds, func(i, j int) bool { return kinds[i].String() < kinds[j].String() })
 	return kinds
+}
+
+func restore(one decodeCase, goType reflect.Type) *restored {
+	var source map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(one.Input), &source); err != nil {
+		return nil
+	}
+	var last *restored
+	for attempt := range 16 {
+		into := reflect.New(goType).Interface()
+		now := &restored{}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(source, into, true)
+		strict, isStrict := runtime.AsStrictDecodingError(err)
+		switch {
+		case err != nil && !isStrict:
+			now.Error = err.Error()
+		default:
+			if isStrict {
+				for _, complaint := range strict.Errors() {
+					now.Strict = append(now.Strict, complaint.Error())
+				}
+			}
+			written, err := json.Marshal(into)
+			if err != nil {
+				return nil
+			}
+			if string(written) != string(one.Output) {
+				now.Output = written
+			}
+		}
+		if attempt > 0 && !reflect.DeepEqual(last, now) {
+			return nil
+		}
+		last = now
+	}
+	return last
 }

@@ -9,6 +9,7 @@ mod byte_text;
 mod decode;
 mod document;
 mod own;
+mod restore;
 mod table;
 
 use std::sync::OnceLock;
@@ -78,11 +79,26 @@ impl Types {
         kind: &str,
         document: Document,
     ) -> Result<Decoded, DecodeError> {
-        let root = self.type_of(api_version, kind).ok_or_else(|| DecodeError::UnknownKind {
+        decode::decode(self, self.known(api_version, kind)?, document)
+    }
+
+    fn known(&self, api_version: &str, kind: &str) -> Result<usize, DecodeError> {
+        self.type_of(api_version, kind).ok_or_else(|| DecodeError::UnknownKind {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
-        })?;
-        decode::decode(self, root, document)
+        })
+    }
+
+    /// Converts an untyped object into its Go type and encodes it again, as the API server does after
+    /// a strategic merge. The outcome is that of [`Types::decode`]; what differs is the words of
+    /// errors, and that unknown fields come sorted.
+    pub fn restore(
+        &self,
+        api_version: &str,
+        kind: &str,
+        object: Value,
+    ) -> Result<Decoded, DecodeError> {
+        restore::restore(self, self.known(api_version, kind)?, object)
     }
 
     /// Brings an object that hooks have changed into the form in which Go writes it. An object that

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::byte_text;
-use super::document::{Document, number};
+use super::document::Document;
 use super::own::{Own, instant, quantity};
 use super::table::{Shape, Type};
 use super::{DecodeError, Decoded, Types};
@@ -28,6 +28,11 @@ pub(super) fn decode(
     let mut decoder = Decoder::new(types, true);
     let value = decoder.run(root, document).map_err(|fault| DecodeError::Value(fault.message()))?;
     Ok(Decoded { value, strict: decoder.strict })
+}
+
+/// Decodes a value whose type reads its own JSON, apart from any object.
+pub(super) fn own_value(types: &Types, number: usize, source: Value) -> Result<Value, String> {
+    Decoder::new(types, false).run(number, source.into()).map_err(|fault| fault.message())
 }
 
 /// A failure, with Go's struct and field filled in as it travels outwards.
@@ -347,5 +352,10 @@ fn kind_of(document: &Document) -> &'static str {
 
 /// A float as Go writes it: whole numbers without decimals.
 pub(crate) fn float(value: f64) -> Value {
-    if value.fract() == 0.0 { number(&format!("{value:.0}")) } else { Value::from(value) }
+    whole(value).map_or_else(|| Value::from(value), Value::from)
+}
+
+/// The integer that a float is, if it is one.
+pub(super) fn whole(value: f64) -> Option<i64> {
+    if value.fract() == 0.0 { format!("{value:.0}").parse().ok() } else { None }
 }

@@ -98,7 +98,7 @@ impl From<Value> for Document {
 }
 
 /// A number literal as Go reads it into an empty interface: `int64` where possible, else `float64`.
-pub(super) fn number(literal: &str) -> Value {
+fn number(literal: &str) -> Value {
     match literal.parse::<i64>() {
         Ok(integer) => Value::from(integer),
         Err(_) => {

@@ -93,6 +93,23 @@ impl Fields {
 }
 
 impl Shape {
+    /// The word of Go's reflection for it.
+    pub(crate) fn go_kind(&self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Integer { most: i64::MAX, .. } => "int64",
+            Self::Integer { most: 255, .. } => "uint8",
+            Self::Integer { .. } => "int32",
+            Self::Float => "float64",
+            Self::Text => "string",
+            Self::Bytes | Self::List(_) => "slice",
+            Self::Map(_) => "map",
+            Self::Pointer(_) => "ptr",
+            Self::Struct(_) | Self::Own(_) => "struct",
+            Self::Any => "interface",
+        }
+    }
+
     /// Whether `omitempty` drops the value.
     pub(crate) fn is_empty(&self, value: &Value) -> bool {
         match self {

@@ -39,6 +39,41 @@ fn generated_objects_come_out_as_from_go() {
 }
 
 #[test]
+fn untyped_objects_are_converted_as_by_go() {
+    let members = Members::unpack(include_bytes!("../../tests/goldens/decode.json.gz"));
+    let cases = members.get("cases").and_then(Value::as_array).unwrap();
+    let (mut failures, mut all) = (Vec::new(), 0);
+    for case in cases {
+        let Some(restored) = case.get("restored") else { continue };
+        let text = |name: &str| case[name].as_str().unwrap_or_default();
+        let object = Document::parse(text("input").as_bytes()).unwrap().into_value();
+        let types = Types::recorded();
+        let got = match types.restore(text("apiVersion"), text("kind"), object) {
+            Ok(decoded) => json!({"output": decoded.value, "strict": decoded.strict}),
+            Err(error) => json!({"error": error.to_string()}),
+        };
+        let expected = match restored.get("error") {
+            Some(error) => json!({"error": error}),
+            None => json!({
+                "output": restored.get("output").unwrap_or(&case["output"]),
+                "strict": restored.get("strict").cloned().unwrap_or_else(|| json!([])),
+            }),
+        };
+        all += 1;
+        if got != expected {
+            failures.push(format!("{}\n  got      {got}\n  expected {expected}", text("input")));
+        }
+    }
+    let count = failures.len();
+    assert_eq!(
+        count,
+        0,
+        "{count} of {all} differ, such as\n{}",
+        failures[..count.min(4)].join("\n")
+    );
+}
+
+#[test]
 fn wrong_types_are_refused_in_gos_words() {
     let cases = [
         (

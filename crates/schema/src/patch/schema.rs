@@ -34,23 +34,6 @@ impl GoSchema {
         let types = Types::recorded();
         Some(Self { types, number: types.type_of(api_version, kind)? })
     }
-
-    /// Go's reflection word for the type.
-    fn kind(&self) -> &'static str {
-        match &self.types.get(self.number).shape {
-            Shape::Bool => "bool",
-            Shape::Integer { most, .. } if *most == i64::MAX => "int64",
-            Shape::Integer { most: 255, .. } => "uint8",
-            Shape::Integer { .. } => "int32",
-            Shape::Float => "float64",
-            Shape::Text => "string",
-            Shape::Bytes | Shape::List(_) => "slice",
-            Shape::Map(_) => "map",
-            Shape::Pointer(_) => "ptr",
-            Shape::Struct(_) | Shape::Own(_) => "struct",
-            Shape::Any => "interface",
-        }
-    }
 }
 
 impl PatchSchema for GoSchema {
@@ -70,7 +53,7 @@ impl PatchSchema for GoSchema {
             _ => {
                 return Err(format!(
                     "merging an object in json but data type is not struct, instead is: {}",
-                    place.kind()
+                    self.types.get(place.number).shape.go_kind()
                 ));
             }
         };
@@ -99,13 +82,16 @@ impl PatchSchema for GoSchema {
             Shape::List(item) => *item,
             Shape::Pointer(target) => element(*target).unwrap_or(*target),
             _ => {
-                return Err(format!("expected slice or array type, but got: {}", self.kind()));
+                return Err(format!(
+                    "expected slice or array type, but got: {}",
+                    self.types.get(self.number).shape.go_kind()
+                ));
             }
         };
         Ok((Self { number, ..place }, patch))
     }
 
     fn name(&self) -> &str {
-        self.kind()
+        self.types.get(self.number).shape.go_kind()
     }
 }
