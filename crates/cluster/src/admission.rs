@@ -1,6 +1,12 @@
-//! What stands between a well-formed request and the store: the admission plugins.
+//! What stands between a well-formed request and the store: the admission plugins, one file each.
 
+mod default_class;
 mod lifecycle;
+mod node_taint;
+mod priority;
+mod service_account;
+mod storage_protection;
+mod toleration_seconds;
 
 use serde_json::Value;
 
@@ -28,6 +34,30 @@ pub(crate) async fn admit(
     old: Option<&Value>,
 ) -> Result<(), Status> {
     lifecycle::admit(writer, operation, name)?;
-    let _ = (object, old);
+    let Some(object) = object else { return Ok(()) };
+    let _ = old;
+    if !writer.subresource.is_empty() {
+        return Ok(());
+    }
+    let creates = operation == Operation::Create;
+    match (writer.resource.group.as_str(), writer.resource.plural.as_str()) {
+        ("", "pods") => {
+            if creates {
+                service_account::admit(writer, object)?;
+                priority::admit(writer, object)?;
+            }
+            toleration_seconds::admit(object);
+        }
+        ("", "nodes") if creates => node_taint::admit(object),
+        ("", "persistentvolumeclaims") if creates => {
+            default_class::claim(writer, object);
+            storage_protection::admit(object, "kubernetes.io/pvc-protection");
+        }
+        ("", "persistentvolumes") if creates => {
+            storage_protection::admit(object, "kubernetes.io/pv-protection");
+        }
+        ("networking.k8s.io", "ingresses") if creates => default_class::ingress(writer, object),
+        _ => {}
+    }
     Ok(())
 }

@@ -1,0 +1,16 @@
+//! TaintNodesByCondition: a new node is not ready until somebody says so.
+
+use serde_json::{Value, json};
+
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+
+pub(super) fn admit(node: &mut Value) {
+    let mut taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    let known = taints
+        .iter()
+        .any(|taint| taint["key"] == NOT_READY && taint["effect"] == "NoSchedule");
+    if !known {
+        taints.push(json!({"key": NOT_READY, "effect": "NoSchedule"}));
+        node["spec"]["taints"] = taints.into();
+    }
+}
