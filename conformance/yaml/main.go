@@ -2,6 +2,7 @@
 //
 //	go run . cases DIR      every DIR/*/input.yaml, results beside it
 //	go run . table          lines {"text": ...} on stdin, results on stdout
+//	go run . generate SEED COUNT DIR    COUNT texts made up from SEED and the cases of DIR, with results
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -271,8 +273,14 @@ func main() {
 		cases(os.Args[2])
 	case len(os.Args) == 2 && os.Args[1] == "table":
 		table()
+	case len(os.Args) == 5 && os.Args[1] == "generate":
+		seed, err := strconv.ParseInt(os.Args[2], 10, 64)
+		fail(err)
+		count, err := strconv.Atoi(os.Args[3])
+		fail(err)
+		generate(seed, count, os.Args[4])
 	default:
-		fmt.Fprintln(os.Stderr, "usage:", strings.Join([]string{"cases DIR", "table"}, " | "))
+		fmt.Fprintln(os.Stderr, "usage:", strings.Join([]string{"cases DIR", "table", "generate SEED COUNT DIR"}, " | "))
 		os.Exit(2)
 	}
 }

@@ -4,22 +4,24 @@
 
 use std::borrow::Cow;
 
-use crate::error::Error;
+/// go-yaml reads this many bytes at a time.
+const CHUNK: usize = 512;
 
-/// `bytes` as text, or the error go-yaml's reader gives.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
-    let text = match bytes {
-        [0xFF, 0xFE, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)?),
-        [0xFE, 0xFF, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)?),
-        [0xEF, 0xBB, 0xBF, rest @ ..] => Cow::Borrowed(utf8(rest)?),
-        _ => Cow::Borrowed(utf8(bytes)?),
-    };
-    if text.bytes().all(|byte| byte.is_ascii() && ALLOWED[usize::from(byte)])
-        || text.chars().all(is_allowed)
-    {
-        Ok(text)
-    } else {
-        Err(Error::problem("control characters are not allowed"))
+/// A text as far as it can be read.
+#[derive(Debug)]
+pub(crate) struct Input<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// What is wrong with what follows; an error when the scanner gets there, not before.
+    pub(crate) problem: Option<&'static str>,
+}
+
+/// Reads `bytes` as go-yaml's reader does.
+pub(crate) fn decode(bytes: &[u8]) -> Input<'_> {
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest, 3),
+        _ => utf8(bytes, 0),
     }
 }
 
@@ -43,11 +45,46 @@ fn is_allowed(character: char) -> bool {
         | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..='\u{10FFFF}')
 }
 
-fn utf8(bytes: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
-        Error::problem(utf8_problem(rest))
-    })
+/// Where the first character stands that is not allowed.
+fn first_control(text: &str) -> Option<usize> {
+    if text.bytes().all(|byte| ALLOWED[usize::from(byte)]) {
+        return None;
+    }
+    text.char_indices().find(|(_, character)| !is_allowed(*character)).map(|(index, _)| index)
+}
+
+fn utf8(bytes: &[u8], mark: usize) -> Input<'_> {
+    let (text, mut bad) = match std::str::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let (valid, rest) = bytes.split_at(error.valid_up_to());
+            let text = std::str::from_utf8(valid).unwrap_or_default();
+            (text, Some((valid.len(), utf8_problem(rest))))
+        }
+    };
+    if let Some(index) = first_control(text) {
+        bad = Some((index, "control characters are not allowed"));
+    }
+    let Some((index, problem)) = bad else { return Input { text: text.into(), problem: None } };
+    let end = if problem == INCOMPLETE { index } else { chunk_start(text, index, mark) };
+    Input { text: text[..end].into(), problem: Some(problem) }
+}
+
+const INCOMPLETE: &str = "incomplete UTF-8 octet sequence";
+
+/// Where the chunk starts that holds the byte at `index`. All of it is lost with that byte.
+fn chunk_start(text: &str, index: usize, mark: usize) -> usize {
+    let mut start = 0;
+    let mut end = CHUNK - mark;
+    loop {
+        // A character that is cut off at the end of a chunk is read again with the next.
+        let next = text.floor_char_boundary(end);
+        if index < next || next >= text.len() {
+            return start;
+        }
+        start = next;
+        end = start + CHUNK;
+    }
 }
 
 /// What is wrong with the sequence at the start of `rest`, the first that is not UTF-8.
@@ -60,7 +97,7 @@ fn utf8_problem(rest: &[u8]) -> &'static str {
         _ => return "invalid leading UTF-8 octet",
     };
     let Some(sequence) = rest.get(..width) else {
-        return "incomplete UTF-8 octet sequence";
+        return INCOMPLETE;
     };
     if sequence.iter().skip(1).any(|octet| octet & 0xC0 != 0x80) {
         return "invalid trailing UTF-8 octet";
@@ -77,22 +114,32 @@ fn utf8_problem(rest: &[u8]) -> &'static str {
     }
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Error> {
-    let mut out = String::with_capacity(bytes.len() / 2);
-    let units = || bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    for decoded in char::decode_utf16(units()) {
-        match decoded {
-            Ok(character) => out.push(character),
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Input<'_> {
+    let mut text = String::with_capacity(bytes.len() / 2);
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let mut problem = None;
+    let mut decoded = char::decode_utf16(units);
+    while let Some(next) = decoded.next() {
+        match next {
+            Ok(character) if is_allowed(character) => text.push(character),
+            Ok(_) => problem = Some("control characters are not allowed"),
             Err(error) if error.unpaired_surrogate() >= 0xDC00 => {
-                return Err(Error::problem("unexpected low surrogate area"));
+                problem = Some("unexpected low surrogate area");
             }
-            Err(_) => return Err(Error::problem("expected low surrogate area")),
+            Err(_) if decoded.clone().next().is_none() => {
+                problem = Some("incomplete UTF-16 surrogate pair");
+            }
+            Err(_) => problem = Some("expected low surrogate area"),
+        }
+        if problem.is_some() {
+            text.clear();
+            break;
         }
     }
-    if bytes.len() % 2 == 1 {
-        return Err(Error::problem("incomplete UTF-16 character"));
+    if problem.is_none() && bytes.len() % 2 == 1 {
+        problem = Some("incomplete UTF-16 character");
     }
-    Ok(out)
+    Input { text: text.into(), problem }
 }
 
 #[cfg(test)]
@@ -107,19 +154,26 @@ mod tests {
             (b"a\xe2a\x82", "invalid trailing UTF-8 octet"),
             (b"a\xc0\x80", "invalid length of a UTF-8 sequence"),
             (b"a\xed\xa0\x80", "invalid Unicode character"),
-            (b"a\x00", "control characters are not allowed"),
+            (b"a\x00\xff", "control characters are not allowed"),
             (b"\xff\xfea", "incomplete UTF-16 character"),
         ];
         for (bytes, problem) in cases {
-            let error = decode(bytes).expect_err("not text");
-            assert_eq!(error.to_string(), format!("yaml: {problem}"));
+            assert_eq!(decode(bytes).problem, Some(problem));
         }
+    }
+
+    #[test]
+    fn a_bad_byte_takes_its_chunk_with_it() {
+        let text = format!("{}\u{1}", "a".repeat(600));
+        assert_eq!(decode(text.as_bytes()).text.len(), 512);
+        let text = format!("{}é{}\u{1}", "a".repeat(511), "a".repeat(600));
+        assert_eq!(decode(text.as_bytes()).text.len(), 511 + 512);
     }
 
     #[test]
     fn byte_order_marks_choose_the_encoding() {
         for bytes in [&b"\xef\xbb\xbfa: b"[..], b"\xff\xfea\0:\0 \0b\0", b"\xfe\xff\0a\0:\0 \0b"] {
-            assert_eq!(decode(bytes).unwrap(), "a: b");
+            assert_eq!(decode(bytes).text, "a: b");
         }
     }
 }

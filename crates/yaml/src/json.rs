@@ -2,9 +2,12 @@
 //!
 //! That library decodes with go-yaml v2 into Go maps and turns their keys into strings. So keys
 //! are equal when their *typed* values are, merge keys act where they stand, and what JSON cannot
-//! hold (a null key, an infinity) is found after everything else.
+//! hold (a null key, an infinity) is found after everything else. The usual text goes straight to a
+//! JSON value; one that JSON cannot hold is read once more into Go's values to find Go's words.
 
-mod debug;
+mod base64;
+mod decode;
+mod go;
 
 use std::collections::BTreeSet;
 
@@ -12,9 +15,10 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::Error;
 use crate::parser::Parser;
-use crate::resolve::{Meaning, resolve, resolve_tagged, short_tag};
-use crate::tree::{EntryKind, Tree};
-use crate::{Dialect, MAX_DEPTH, gofmt, input, too_deep};
+use crate::resolve::Meaning;
+use crate::tree::Tree;
+use crate::{Dialect, gofmt, input};
+use decode::{Build, Decoder, Key};
 
 /// What becomes of a key that is in a mapping twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +33,15 @@ pub enum Duplicates {
 ///
 /// A text without any document is `None`; a document without content is `Some(Value::Null)`.
 pub fn to_json(text: &[u8], duplicates: Duplicates) -> Result<Option<Value>, Error> {
-    let text = input::decode(text)?;
-    let mut parser = Parser::new(&text, Dialect::V2);
+    let input = input::decode(text);
+    let mut parser = Parser::new(&input, Dialect::V2);
     next(&mut parser, duplicates)
 }
 
 /// Reads every document of `text`; documents without content are left out.
 pub fn documents_to_json(text: &[u8], duplicates: Duplicates) -> Result<Vec<Value>, Error> {
-    let text = input::decode(text)?;
-    let mut parser = Parser::new(&text, Dialect::V2);
+    let input = input::decode(text);
+    let mut parser = Parser::new(&input, Dialect::V2);
     let mut documents = Vec::new();
     while let Some(document) = next(&mut parser, duplicates)? {
         if !document.is_null() {
@@ -49,37 +53,90 @@ pub fn documents_to_json(text: &[u8], duplicates: Duplicates) -> Result<Vec<Valu
 
 fn next(parser: &mut Parser<'_>, duplicates: Duplicates) -> Result<Option<Value>, Error> {
     let Some(tree) = Tree::read(parser)? else { return Ok(None) };
-    let mut decoder = Decoder {
-        tree: &tree,
-        strict: duplicates == Duplicates::Reject,
-        // The document itself counts as the first step.
-        steps: 1,
-        alias_steps: 0,
-        aliases: Vec::new(),
-        depth: 0,
-        problems: Vec::new(),
-        unsupported_key: None,
-        unsupported_number: None,
-    };
-    let value = decoder.value(0)?;
-    if !decoder.problems.is_empty() {
-        return Err(Error::Values(decoder.problems));
+    let strict = duplicates == Duplicates::Reject;
+    let mut decoder = Decoder::new(&tree, strict, Json::default());
+    let value = decoder.document()?;
+    if decoder.build.is_odd {
+        let value = Decoder::new(&tree, strict, go::Go).document()?;
+        return value.to_json().map(Some);
     }
-    match decoder.unsupported_key.or(decoder.unsupported_number) {
-        Some(problem) => Err(Error::Json(problem)),
-        None => Ok(Some(value)),
-    }
+    Ok(Some(value))
 }
 
-/// A key with its type; floats by their bits, so that keys have an order.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Null,
-    Bool(bool),
-    Integer(i64),
-    Unsigned(u64),
-    Float(u64),
-    Text(String),
+/// Builds JSON values.
+#[derive(Default)]
+struct Json {
+    /// Whether something was read that JSON may not hold.
+    is_odd: bool,
+}
+
+/// The fields of a mapping while it is read.
+#[derive(Default)]
+struct Fields {
+    map: Map<String, Value>,
+    /// Keys that are not text, and texts that look the same in JSON as one of those.
+    typed: BTreeSet<Key>,
+}
+
+impl Build for Json {
+    type Value = Value;
+    type Fields = Fields;
+
+    fn scalar(&mut self, meaning: Meaning, text: &str) -> Result<Value, Error> {
+        Ok(match meaning {
+            Meaning::Null => Value::Null,
+            Meaning::Bool(truth) => Value::Bool(truth),
+            Meaning::Integer(value) => Value::from(value),
+            Meaning::Unsigned(value) => Value::from(value),
+            Meaning::Float(value) => {
+                let number = float_to_json(value);
+                self.is_odd |= number.is_none();
+                number.map_or(Value::Null, Value::Number)
+            }
+            Meaning::Binary => Value::String(base64::decode_lossy(text)?),
+            Meaning::Time(_) | Meaning::Text | Meaning::Unknown => Value::String(text.to_owned()),
+        })
+    }
+
+    fn sequence(&mut self, items: Vec<Value>) -> Value {
+        Value::Array(items)
+    }
+
+    fn mapping(&mut self, fields: Fields) -> Value {
+        Value::Object(fields.map)
+    }
+
+    fn contains(&self, fields: &Fields, key: &Key) -> bool {
+        match key {
+            Key::Text(text) if fields.map.contains_key(text) => {
+                fields.typed.is_empty()
+                    || fields.typed.contains(key)
+                    || !fields.typed.iter().any(|other| other.name().as_ref() == Some(text))
+            }
+            Key::Text(_) => false,
+            typed => fields.typed.contains(typed),
+        }
+    }
+
+    fn insert(&mut self, fields: &mut Fields, key: Key, value: Value) {
+        if let Key::Text(text) = key {
+            if !fields.typed.is_empty() {
+                fields.typed.insert(Key::Text(text.clone()));
+            }
+            fields.map.insert(text, value);
+            return;
+        }
+        match key.name() {
+            Some(name) => {
+                if fields.map.contains_key(&name) && !fields.typed.contains(&key) {
+                    fields.typed.insert(Key::Text(name.clone()));
+                }
+                fields.map.insert(name, value);
+            }
+            None => self.is_odd = true,
+        }
+        fields.typed.insert(key);
+    }
 }
 
 impl Key {
@@ -95,293 +152,17 @@ impl Key {
     }
 }
 
-/// The fields of a mapping while it is read.
-#[derive(Default)]
-struct Fields {
-    map: Map<String, Value>,
-    /// Keys that are not text, and texts that look the same in JSON as one of those.
-    typed: BTreeSet<Key>,
-}
-
-impl Fields {
-    fn contains(&self, key: &Key) -> bool {
-        match key {
-            Key::Text(text) if self.map.contains_key(text) => {
-                self.typed.is_empty()
-                    || self.typed.contains(key)
-                    || !self.typed.iter().any(|other| other.name().as_ref() == Some(text))
-            }
-            Key::Text(_) => false,
-            typed => self.typed.contains(typed),
-        }
-    }
-}
-
-struct Decoder<'t, 'a> {
-    tree: &'t Tree<'a>,
-    strict: bool,
-    steps: usize,
-    alias_steps: usize,
-    /// The aliases that are being followed.
-    aliases: Vec<usize>,
-    depth: usize,
-    problems: Vec<String>,
-    unsupported_key: Option<String>,
-    unsupported_number: Option<String>,
-}
-
-/// The share of steps that may come from aliases: nearly all in a small document, a tenth in a
-/// huge one. go-yaml's figures.
-fn allowed_alias_share(steps: usize) -> f64 {
-    const LOW: f64 = 400_000.0;
-    const HIGH: f64 = 4_000_000.0;
-    #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
-    let steps = steps as f64;
-    0.99 - 0.89 * ((steps.clamp(LOW, HIGH) - LOW) / (HIGH - LOW))
-}
-
-impl Decoder<'_, '_> {
-    fn step(&mut self) -> Result<(), Error> {
-        self.steps += 1;
-        if !self.aliases.is_empty() {
-            self.alias_steps += 1;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
-        let share = self.alias_steps as f64 / self.steps as f64;
-        if self.alias_steps > 100 && self.steps > 1000 && share > allowed_alias_share(self.steps) {
-            return Err(Error::problem("document contains excessive aliasing"));
-        }
-        Ok(())
-    }
-
-    /// Runs `read` one level deeper.
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        if self.depth >= MAX_DEPTH {
-            return Err(too_deep());
-        }
-        self.depth += 1;
-        let result = read(self);
-        self.depth -= 1;
-        result
-    }
-
-    /// Follows the alias at `index`.
-    fn follow<T>(
-        &mut self,
-        index: usize,
-        name: &str,
-        read: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        if self.aliases.contains(&index) {
-            return Err(Error::problem(format!("anchor '{name}' value contains itself")));
-        }
-        self.aliases.push(index);
-        let result = self.deeper(read);
-        self.aliases.pop();
-        result
-    }
-
-    fn value(&mut self, index: usize) -> Result<Value, Error> {
-        self.step()?;
-        let tree = self.tree;
-        let Some(entry) = tree.entries.get(index) else { return Ok(Value::Null) };
-        match &entry.kind {
-            EntryKind::Alias(name, target) => {
-                self.follow(index, name, |decoder| decoder.value(*target))
-            }
-            EntryKind::Scalar { value, tag, plain } => {
-                let meaning = meaning(value, tag.as_deref(), *plain)?;
-                self.scalar(meaning, value)
-            }
-            EntryKind::Sequence => self.deeper(|decoder| {
-                let items = tree.children(index).map(|child| decoder.value(child));
-                Ok(Value::Array(items.collect::<Result<_, _>>()?))
-            }),
-            EntryKind::Mapping => self.deeper(|decoder| {
-                let mut fields = Fields::default();
-                decoder.fields(index, &mut fields)?;
-                Ok(Value::Object(fields.map))
-            }),
-        }
-    }
-
-    fn scalar(&mut self, meaning: Meaning, text: &str) -> Result<Value, Error> {
-        Ok(match meaning {
-            Meaning::Null => Value::Null,
-            Meaning::Bool(truth) => Value::Bool(truth),
-            Meaning::Integer(value) => Value::from(value),
-            Meaning::Unsigned(value) => Value::from(value),
-            Meaning::Float(value) => self.float(value),
-            Meaning::Binary => Value::String(debug::lossy(&binary(text)?)),
-            Meaning::Time(_) | Meaning::Text | Meaning::Unknown => Value::String(text.to_owned()),
-        })
-    }
-
-    fn float(&mut self, value: f64) -> Value {
-        if let Some(number) = float_to_json(value) {
-            return Value::Number(number);
-        }
-        let name = match value {
-            value if value.is_nan() => "NaN",
-            value if value > 0.0 => "+Inf",
-            _ => "-Inf",
-        };
-        self.unsupported_number.get_or_insert_with(|| format!("json: unsupported value: {name}"));
-        Value::Null
-    }
-
-    /// Reads the mapping at `index` into `fields`, which may hold some already (a merge).
-    fn fields(&mut self, index: usize, fields: &mut Fields) -> Result<(), Error> {
-        let tree = self.tree;
-        let mut children = tree.children(index);
-        while let (Some(key_index), Some(value_index)) = (children.next(), children.next()) {
-            if self.is_merge(key_index) {
-                self.merge(value_index, fields)?;
-                continue;
-            }
-            let key = self.key(key_index)?;
-            let value = self.value(value_index)?;
-            if self.strict && fields.contains(&key) {
-                let line = tree.entries.get(value_index).map_or(0, |entry| entry.line);
-                let key = debug::key(&key);
-                self.problems.push(format!("line {line}: key {key} already set in map"));
-                continue;
-            }
-            self.set(fields, key, value, value_index);
-        }
-        Ok(())
-    }
-
-    fn set(&mut self, fields: &mut Fields, key: Key, value: Value, value_index: usize) {
-        if let Key::Text(text) = key {
-            if !fields.typed.is_empty() {
-                fields.typed.insert(Key::Text(text.clone()));
-            }
-            fields.map.insert(text, value);
-            return;
-        }
-        match key.name() {
-            Some(name) => {
-                if fields.map.contains_key(&name) && !fields.typed.contains(&key) {
-                    fields.typed.insert(Key::Text(name.clone()));
-                }
-                fields.map.insert(name, value);
-            }
-            None if self.unsupported_key.is_none() => {
-                let value = debug::value(self.tree, value_index);
-                self.unsupported_key = Some(format!(
-                    "unsupported map key of type: {}, key: {}, value: {value}",
-                    debug::key_type(&key),
-                    debug::key(&key),
-                ));
-            }
-            None => {}
-        }
-        fields.typed.insert(key);
-    }
-
-    fn is_merge(&self, index: usize) -> bool {
-        match self.tree.entries.get(index).map(|entry| &entry.kind) {
-            Some(EntryKind::Scalar { value, tag, plain }) if value == "<<" => {
-                match tag.as_deref() {
-                    None => *plain,
-                    Some(tag) => tag == "!" || tag == "tag:yaml.org,2002:merge",
-                }
-            }
-            _ => false,
-        }
-    }
-
-    fn merge(&mut self, index: usize, fields: &mut Fields) -> Result<(), Error> {
-        let tree = self.tree;
-        match tree.entries.get(index).map(|entry| &entry.kind) {
-            Some(EntryKind::Sequence) => {
-                // Earlier mappings win over later ones, so they are written last.
-                let items: Vec<usize> = tree.children(index).collect();
-                items.into_iter().rev().try_for_each(|item| self.merge_one(item, fields))
-            }
-            _ => self.merge_one(index, fields),
-        }
-    }
-
-    fn merge_one(&mut self, index: usize, fields: &mut Fields) -> Result<(), Error> {
-        let tree = self.tree;
-        let kind = |index: usize| tree.entries.get(index).map(|entry| &entry.kind);
-        match kind(index) {
-            Some(EntryKind::Mapping) => {
-                self.step()?;
-                self.deeper(|decoder| decoder.fields(index, fields))
-            }
-            Some(EntryKind::Alias(name, target))
-                if matches!(kind(*target), Some(EntryKind::Mapping)) =>
-            {
-                self.step()?;
-                self.follow(index, name, |decoder| {
-                    decoder.step()?;
-                    decoder.fields(*target, fields)
-                })
-            }
-            _ => Err(Error::problem("map merge requires map or sequence of maps as the value")),
-        }
-    }
-
-    fn key(&mut self, index: usize) -> Result<Key, Error> {
-        self.step()?;
-        let tree = self.tree;
-        match tree.entries.get(index).map(|entry| &entry.kind) {
-            None => Ok(Key::Null),
-            Some(EntryKind::Alias(name, target)) => {
-                self.follow(index, name, |decoder| decoder.key(*target))
-            }
-            Some(EntryKind::Scalar { value, tag, plain }) => {
-                Ok(match meaning(value, tag.as_deref(), *plain)? {
-                    Meaning::Null => Key::Null,
-                    Meaning::Bool(truth) => Key::Bool(truth),
-                    Meaning::Integer(value) => Key::Integer(value),
-                    Meaning::Unsigned(value) => Key::Unsigned(value),
-                    Meaning::Float(value) => Key::Float(value.to_bits()),
-                    Meaning::Binary => Key::Text(debug::lossy(&binary(value)?)),
-                    Meaning::Time(_) | Meaning::Text | Meaning::Unknown => {
-                        Key::Text(value.clone().into_owned())
-                    }
-                })
-            }
-            Some(EntryKind::Sequence | EntryKind::Mapping) => {
-                // Reading it counts its steps, which bounds the text of the error.
-                self.steps -= 1;
-                self.value(index)?;
-                let key = debug::value(tree, index);
-                Err(Error::problem(format!("invalid map key: {key}")))
-            }
-        }
-    }
-}
-
-/// What a scalar means to go-yaml v2.
-fn meaning(value: &str, tag: Option<&str>, plain: bool) -> Result<Meaning, Error> {
-    match tag {
-        None if plain => Ok(resolve(value, Dialect::V2)),
-        None => Ok(Meaning::Text),
-        Some(tag) => resolve_tagged(&short_tag(tag), value, Dialect::V2),
-    }
-}
-
-/// The bytes of a `!!binary` scalar.
-fn binary(text: &str) -> Result<Vec<u8>, Error> {
-    debug::base64(text).ok_or_else(|| Error::problem("!!binary value contains invalid base64 data"))
-}
-
 /// A float as it comes out of Go's JSON text: whole numbers lose their point on the way.
 fn float_to_json(value: f64) -> Option<Number> {
-    // Both bounds are powers of two, so they are exact.
-    if value == 0.0 && value.is_sign_negative() {
-        return Number::from_f64(value);
-    }
-    if value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0 {
+    // The bounds are powers of two, so they are exact.
+    const SIGNED: f64 = 9_223_372_036_854_775_808.0;
+    const UNSIGNED: f64 = 18_446_744_073_709_551_616.0;
+    let is_negative_zero = value == 0.0 && value.is_sign_negative();
+    if value.fract() == 0.0 && value.abs() < SIGNED && !is_negative_zero {
         #[expect(clippy::cast_possible_truncation, reason = "whole and within 64 bits")]
         return Some(Number::from(value as i64));
     }
-    if value.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&value) {
+    if value.fract() == 0.0 && (SIGNED..UNSIGNED).contains(&value) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as above")]
         return Some(Number::from(value as u64));
     }

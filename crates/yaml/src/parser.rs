@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::Dialect;
 use crate::error::Error;
+use crate::input::Input;
 use crate::node::Comments;
 use crate::scanner::{Fault, Scanner};
 use crate::token::{Mark, ScalarStyle, TokenKind};
@@ -97,9 +98,9 @@ fn empty_scalar<'a>(mark: Mark) -> Step<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(text: &'a str, dialect: Dialect) -> Self {
+    pub(crate) fn new(input: &'a Input<'_>, dialect: Dialect) -> Self {
         Self {
-            scanner: Scanner::new(text, dialect),
+            scanner: Scanner::new(input, dialect),
             dialect,
             state: State::DocumentStart { implicit: true },
             states: Vec::new(),

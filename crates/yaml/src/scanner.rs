@@ -10,9 +10,11 @@ mod comment;
 mod property;
 mod scalar;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use crate::Dialect;
+use crate::input::Input;
 use crate::token::{Mark, Token, TokenKind};
 
 pub(crate) use comment::Comment;
@@ -46,6 +48,10 @@ struct SimpleKey {
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
+    /// What is wrong with what follows the text.
+    problem: Option<&'static str>,
+    /// Whether the scanner looked beyond the text.
+    starved: Cell<bool>,
     dialect: Dialect,
     position: usize,
     line: usize,
@@ -68,12 +74,15 @@ pub(crate) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(text: &'a str, dialect: Dialect) -> Self {
+    pub(crate) fn new(input: &'a Input<'_>, dialect: Dialect) -> Self {
+        let text = input.text.as_ref();
         // A second byte order mark is skipped like the first; the input removed that one.
         let position = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
         Self {
             text,
             bytes: text.as_bytes(),
+            problem: input.problem,
+            starved: Cell::new(false),
             dialect,
             position,
             line: 0,
@@ -139,7 +148,14 @@ impl<'a> Scanner<'a> {
             if self.tokens.len() > in_hand && !self.head_may_be_key()? {
                 break;
             }
-            self.fetch_next_token()?;
+            let fetched = self.fetch_next_token();
+            if let Some(problem) = self.problem
+                && self.starved.get()
+            {
+                let (context, place) = (Mark::default(), Mark::default());
+                return Err(Fault { scanner: false, context, place, problem });
+            }
+            fetched?;
         }
         self.head_is_ready = true;
         Ok(())
@@ -180,6 +196,10 @@ impl<'a> Scanner<'a> {
         let scan_mark = self.mark();
         self.scan_to_next_token();
         self.unroll_indent(self.column().cast_signed(), scan_mark);
+        if self.problem.is_some() {
+            // go-yaml has the longest indicator in hand before it looks for any.
+            self.at(3);
+        }
 
         let first = self.at(0);
         if first == 0 {

@@ -47,15 +47,18 @@ struct Place {
     /// A key or a value.
     mapping: bool,
     simple_key: bool,
+    /// A key; its foot comment is written with its value.
+    key: bool,
     /// An item of a sequence in block style.
     block_item: bool,
 }
 
-const ROOT: Place = Place { mapping: false, simple_key: false, block_item: false };
+const ROOT: Place = Place { mapping: false, simple_key: false, key: false, block_item: false };
 const BLOCK_ITEM: Place = Place { block_item: true, ..ROOT };
 const FLOW_ITEM: Place = ROOT;
 const FIELD: Place = Place { mapping: true, ..ROOT };
-const SIMPLE_KEY: Place = Place { simple_key: true, ..FIELD };
+const KEY: Place = Place { key: true, ..FIELD };
+const SIMPLE_KEY: Place = Place { simple_key: true, ..KEY };
 
 struct Emitter {
     writer: Writer,
@@ -144,9 +147,11 @@ impl Emitter {
     }
 
     /// Takes in the comments of a collection's end event.
-    fn announce_end(&mut self, node: &Node, tail: &str) {
+    fn announce_end(&mut self, node: &Node, place: Place, tail: &str) {
         set(&mut self.writer.comments.line, node.line_comment());
-        set(&mut self.writer.comments.foot, node.foot_comment());
+        if !place.key {
+            set(&mut self.writer.comments.foot, node.foot_comment());
+        }
         set(&mut self.writer.tail, tail);
     }
 
@@ -255,7 +260,7 @@ impl Emitter {
             self.writer.write_foot_comment();
             self.inside(item, BLOCK_ITEM);
         }
-        self.announce_end(node, "");
+        self.announce_end(node, place, "");
         self.writer.indent = outer;
     }
 
@@ -278,8 +283,8 @@ impl Emitter {
                 self.inside(key, SIMPLE_KEY);
             } else {
                 self.writer.write_indicator_as("?", true, false, true);
-                self.start(key, FIELD);
-                self.inside(key, FIELD);
+                self.start(key, KEY);
+                self.inside(key, KEY);
             }
             self.announce(value, "", value.foot_comment());
             if simple {
@@ -294,7 +299,7 @@ impl Emitter {
             self.writer.write_foot_comment();
             self.inside(value, FIELD);
         }
-        self.announce_end(node, tail);
+        self.announce_end(node, place, tail);
         self.writer.write_head_comment();
         self.writer.indent = outer;
     }
@@ -330,7 +335,7 @@ impl Emitter {
             self.end_flow_item();
             self.inside(item, FLOW_ITEM);
         }
-        self.announce_end(node, "");
+        self.announce_end(node, place, "");
         self.writer.flow_level -= 1;
         self.writer.indent = outer;
         if self.writer.column == 0 {
@@ -353,7 +358,7 @@ impl Emitter {
             if !simple {
                 self.writer.write_indicator("?", true);
             }
-            let key_place = if simple { SIMPLE_KEY } else { FIELD };
+            let key_place = if simple { SIMPLE_KEY } else { KEY };
             self.start(key, key_place);
             self.inside(key, key_place);
             self.announce(value, "", value.foot_comment());
@@ -363,7 +368,7 @@ impl Emitter {
             self.end_flow_item();
             self.inside(value, FIELD);
         }
-        self.announce_end(node, tail);
+        self.announce_end(node, place, tail);
         let comments = &self.writer.comments;
         let waits =
             !(comments.head.is_empty() && comments.foot.is_empty() && self.writer.tail.is_empty());

@@ -17,8 +17,8 @@ pub fn parse(text: &[u8]) -> Result<Vec<Document>, Error> {
 
 /// Reads every document of `text` in the given dialect.
 pub fn parse_as(text: &[u8], dialect: Dialect) -> Result<Vec<Document>, Error> {
-    let text = input::decode(text)?;
-    let mut parser = Parser::new(&text, dialect);
+    let input = input::decode(text);
+    let mut parser = Parser::new(&input, dialect);
     let mut documents = Vec::new();
     loop {
         let start = parser.next_event()?;

@@ -5,7 +5,17 @@ use crate::token::Mark;
 
 impl Scanner<'_> {
     pub(super) fn at(&self, offset: usize) -> u8 {
-        self.bytes.get(self.position + offset).copied().unwrap_or(0)
+        self.byte(self.position + offset)
+    }
+
+    /// The byte at `position`; NUL, which no text holds, at its end.
+    pub(super) fn byte(&self, position: usize) -> u8 {
+        if let Some(byte) = self.bytes.get(position) {
+            *byte
+        } else {
+            self.starved.set(true);
+            0
+        }
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -39,7 +49,7 @@ impl Scanner<'_> {
     }
 
     pub(super) fn break_width_at(&self, position: usize) -> usize {
-        let byte = |offset: usize| self.bytes.get(position + offset).copied().unwrap_or(0);
+        let byte = |offset: usize| self.byte(position + offset);
         match byte(0) {
             b'\r' if byte(1) == b'\n' => 2,
             b'\n' | b'\r' => 1,
