@@ -49,10 +49,21 @@ impl Shape for BuiltIn {
 
     fn normalize(&self, value: &mut Value) {
         // Hooks keep objects well-typed; one that did not is left as it is and fails validation.
-        let before = value.clone();
-        if Types::recorded().normalize(&self.api_version, &self.kind, value).is_err() {
-            *value = before;
+        let _ = Types::recorded().normalize(&self.api_version, &self.kind, value);
+    }
+
+    fn settle(&self, value: &mut Value) {
+        // Upstream stores these as JSON; everything else goes through protobuf.
+        if self.kind != "CustomResourceDefinition" {
+            Types::recorded().as_stored(&self.api_version, &self.kind, value);
         }
+    }
+
+    fn restore(&self, value: Value) -> Result<Decoded, String> {
+        let decoded = Types::recorded()
+            .restore(&self.api_version, &self.kind, value)
+            .map_err(|error| error.to_string())?;
+        Ok(Decoded { value: decoded.value, problems: decoded.strict })
     }
 
     fn merge_types(&self) -> TypeRef {

@@ -118,23 +118,37 @@ pub(crate) fn typed(
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value, Status> {
-    let cannot = |why: &str| {
-        Status::bad_request(format!(
-            "{} in version {} cannot be handled as a {}: {why}",
-            resource.kind,
-            quote(&resource.version),
-            resource.kind
-        ))
-    };
-    let Decoded { mut value, problems } =
-        resource.shape.decode(document).map_err(|why| cannot(&why))?;
+    let decoded = resource.shape.decode(document).map_err(|why| cannot(resource, &why))?;
+    finish(resource, decoded, duplicates, validation, warnings)
+}
+
+/// 400 for an object that does not fit its type.
+fn cannot(resource: &Resource, why: &str) -> Status {
+    Status::bad_request(format!(
+        "{} in version {} cannot be handled as a {}: {why}",
+        resource.kind,
+        quote(&resource.version),
+        resource.kind
+    ))
+}
+
+/// Deals with what decoding complained about, and fills in defaults.
+pub(crate) fn finish(
+    resource: &Resource,
+    decoded: Decoded,
+    duplicates: Vec<String>,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value, Status> {
+    let Decoded { mut value, problems } = decoded;
     let mut problems: Vec<String> = duplicates.into_iter().chain(problems).collect();
     match validation {
         FieldValidation::Ignore => {}
         FieldValidation::Warn => warnings.append(&mut problems),
         FieldValidation::Strict if problems.is_empty() => {}
         FieldValidation::Strict => {
-            return Err(cannot(&format!("strict decoding error: {}", problems.join(", "))));
+            let why = format!("strict decoding error: {}", problems.join(", "));
+            return Err(cannot(resource, &why));
         }
     }
     resource.hooks.default(&mut value);

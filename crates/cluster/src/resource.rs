@@ -40,6 +40,16 @@ pub(crate) trait Shape: Send + Sync {
     /// Brings an object that hooks have changed back into the form the wire shows.
     fn normalize(&self, value: &mut Value);
 
+    /// Takes away what does not survive being stored.
+    fn settle(&self, value: &mut Value) {
+        let _ = value;
+    }
+
+    /// Reads an object that a strategic merge made; like [`Shape::decode`], in other words.
+    fn restore(&self, value: Value) -> Result<Decoded, String> {
+        self.decode(value.into())
+    }
+
     /// A stored object in this version.
     fn from_storage<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
         Cow::Borrowed(stored)

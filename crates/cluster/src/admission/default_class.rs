@@ -14,7 +14,8 @@ const DEFAULT_INGRESS: &str = "ingressclass.kubernetes.io/is-default-class";
 /// A claim without a class gets the newest default storage class.
 pub(super) fn claim(writer: &Writer<'_>, claim: &mut Value) {
     let named = claim["spec"].get("storageClassName").is_some_and(|name| !name.is_null())
-        || metadata::entry(claim, "annotations", "volume.beta.kubernetes.io/storage-class").is_some();
+        || metadata::entry(claim, "annotations", "volume.beta.kubernetes.io/storage-class")
+            .is_some();
     if named {
         return;
     }

@@ -9,8 +9,10 @@ pub(super) fn admit(pod: &mut Value) {
     let before = tolerations.len();
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let tolerated = tolerations.iter().any(|toleration| {
-            let (its_key, effect) =
-                (toleration["key"].as_str().unwrap_or(""), toleration["effect"].as_str().unwrap_or(""));
+            let (its_key, effect) = (
+                toleration["key"].as_str().unwrap_or(""),
+                toleration["effect"].as_str().unwrap_or(""),
+            );
             (its_key == key || its_key.is_empty()) && (effect == "NoExecute" || effect.is_empty())
         });
         if !tolerated {

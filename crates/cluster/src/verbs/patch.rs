@@ -38,13 +38,7 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
             .update(name, Precondition::Computed, false, &mut |live| {
                 let object = patched(call, live)?;
                 warnings.clear();
-                let object = decode::typed(
-                    &call.resource,
-                    object.into(),
-                    Vec::new(),
-                    validation,
-                    &mut warnings,
-                )?;
+                let object = retyped(call, object, validation, &mut warnings)?;
                 check_name(call, &object)?;
                 Ok(object)
             })
@@ -147,6 +141,26 @@ pub(crate) fn patched(call: &Call, object: &Value) -> Result<Value, Status> {
         },
         PatchError::Failed(message) => Status::new(500, "", message),
     })
+}
+
+/// A patched object as its type again, with defaults.
+fn retyped(
+    call: &Call,
+    object: Value,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value, Status> {
+    let resource = &call.resource;
+    if call.content_type() != STRATEGIC {
+        return decode::typed(resource, object.into(), Vec::new(), validation, warnings);
+    }
+    let decoded = resource.shape.restore(object).map_err(|why| {
+        // The body was read once already.
+        let patch = Document::parse(&call.body).map(Document::into_value).unwrap_or_default();
+        let error = FieldError::invalid(&Path::new("patch"), patch::go_value(&patch), why);
+        Status::invalid(&resource.group, &resource.kind, &call.info.name, &[error])
+    })?;
+    decode::finish(resource, decoded, Vec::new(), validation, warnings)
 }
 
 /// Server-side apply: merges, or creates what is not there.

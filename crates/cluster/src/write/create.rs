@@ -83,6 +83,7 @@ impl Writer<'_> {
             return Err(Status::invalid(&resource.group, &resource.kind, &name, &errors));
         }
         let warnings = resource.hooks.warnings(&object, None);
+        resource.shape.settle(&mut object);
         if self.dry_run {
             let key = self.key(&name);
             if self.state.store.get(&resource.storage, &key).is_some() {

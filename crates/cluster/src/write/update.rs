@@ -77,6 +77,7 @@ impl Writer<'_> {
             return Err(Status::invalid(&resource.group, &resource.kind, name, &errors));
         }
         let warnings = resource.hooks.warnings(&object, Some(old));
+        resource.shape.settle(&mut object);
         managed::revert_times(old, &mut object);
         if object == *old {
             return Ok(Some(Written { object: Arc::new(old.clone()), warnings }));
