@@ -89,6 +89,7 @@ pub(crate) fn start(state: &Arc<State>) {
 fn controllers(state: &Arc<State>) -> Vec<Arc<dyn Controller>> {
     let _ = state;
     vec![
+        Arc::new(crate::crd::controller::DefinitionController),
         Arc::new(garbage::GarbageCollector::default()),
         Arc::new(namespace::NamespaceController),
         Arc::new(service_account::ServiceAccountController),

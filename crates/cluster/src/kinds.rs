@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use crate::kind::{Kind, Plain};
 
+mod apiextensions;
+
 /// The hooks of a built-in resource; a resource without peculiarities is [`Plain`].
 pub(crate) fn kind(group: &str, resource: &str) -> Arc<dyn Kind> {
-    let _ = (group, resource);
-    Arc::new(Plain)
+    let found = match group {
+        "apiextensions.k8s.io" => apiextensions::kind(resource),
+        _ => None,
+    };
+    found.unwrap_or_else(|| Arc::new(Plain))
 }

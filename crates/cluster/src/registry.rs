@@ -156,5 +156,6 @@ fn built_in_resource(group: &str, version: &str, found: &recorded::Resource) -> 
         storage,
         deprecation: None,
         storage_hash: Some(found.storage_version_hash.clone()).filter(|hash| !hash.is_empty()),
+        definition: 0,
     }
 }

@@ -122,6 +122,8 @@ pub(crate) struct Resource {
     pub(crate) deprecation: Option<String>,
     /// `storageVersionHash` of discovery.
     pub(crate) storage_hash: Option<String>,
+    /// The revision of the definition that a custom resource is made from; 0 for built-in ones.
+    pub(crate) definition: u64,
 }
 
 impl Resource {

@@ -18,7 +18,7 @@ use crate::negotiate::{self, Encoding};
 use crate::request::{Query, RequestInfo, percent_decode};
 use crate::state::State;
 use crate::status::Status;
-use crate::{auth, endpoints, verbs};
+use crate::{auth, crd, endpoints, verbs};
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -84,14 +84,14 @@ impl ClusterService {
         if !info.is_resource {
             return endpoints::serve(&state, &parts.method, &path, &query, &parts.headers);
         }
-        let resource =
-            state.registry.find(&info.group, &info.version, &info.resource).ok_or_else(|| {
-                if state.registry.has_group(&info.group) {
-                    Status::no_such_resource()
-                } else {
-                    Status::page_not_found()
-                }
-            })?;
+        let found = state.registry.find(&info.group, &info.version, &info.resource);
+        let resource = found.and_then(|found| crd::current(&state, found)).ok_or_else(|| {
+            if state.registry.has_group(&info.group) {
+                Status::no_such_resource()
+            } else {
+                Status::page_not_found()
+            }
+        })?;
         let in_namespace = info.resource != "namespaces" && !info.namespace.is_empty();
         if in_namespace && !resource.namespaced {
             return Err(Status::no_such_resource());

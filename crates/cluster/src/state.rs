@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Builder;
 use crate::auth::Authority;
 use crate::clock::ClusterClock;
+use crate::crd::openapi::Documents;
 use crate::random::Random;
 use crate::registry::Registry;
 use crate::store::Store;
@@ -16,6 +17,7 @@ pub(crate) struct State {
     pub(crate) clock: ClusterClock,
     pub(crate) random: Random,
     pub(crate) authority: Authority,
+    pub(crate) documents: Documents,
 }
 
 impl State {
@@ -27,6 +29,7 @@ impl State {
             clock: ClusterClock::starting_at(wanted.epoch, wanted.speed),
             random: Random::seeded(wanted.seed),
             authority: Authority::new(),
+            documents: Documents::default(),
         }
     }
 }

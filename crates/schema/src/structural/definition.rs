@@ -132,15 +132,24 @@ pub fn prepare_create(definition: &mut Value) {
 /// Adds the storage version to those that objects may be stored in.
 pub fn note_storage_version(definition: &mut Value) {
     let Some(storage) = storage_version(definition).map(str::to_owned) else { return };
-    let Some(fields) = definition.as_object_mut() else { return };
-    let status = fields.entry("status").or_insert_with(|| json!({}));
-    let Some(status) = status.as_object_mut() else { return };
-    let stored = status.entry("storedVersions").or_insert_with(|| json!([]));
-    if let Some(stored) = stored.as_array_mut()
+    if let Some(stored) = status_list(definition, "storedVersions")
         && !stored.iter().any(|version| *version == *storage)
     {
         stored.push(storage.into());
     }
+}
+
+/// A list of the status, made where it is absent or null.
+fn status_list<'a>(definition: &'a mut Value, field: &str) -> Option<&'a mut Vec<Value>> {
+    let status = definition.as_object_mut()?.entry("status").or_insert(Value::Null);
+    if status.is_null() {
+        *status = json!({});
+    }
+    let list = status.as_object_mut()?.entry(field).or_insert(Value::Null);
+    if list.is_null() {
+        *list = json!([]);
+    }
+    list.as_array_mut()
 }
 
 /// What may be wrong for the sake of what already was.

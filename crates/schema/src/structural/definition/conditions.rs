@@ -51,12 +51,7 @@ pub fn condition<'a>(definition: &'a Value, kind: &str) -> Option<&'a Value> {
 
 /// Sets a condition; its transition time moves only with its status.
 pub fn set_condition(definition: &mut Value, condition: &Condition, now: &str) {
-    let Some(fields) = definition.as_object_mut() else { return };
-    let Some(status) = fields.entry("status").or_insert_with(|| json!({})).as_object_mut() else {
-        return;
-    };
-    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-    let Some(conditions) = conditions.as_array_mut() else { return };
+    let Some(conditions) = super::status_list(definition, "conditions") else { return };
     let mut entry = json!({
         "type": condition.kind,
         "status": condition.status,
