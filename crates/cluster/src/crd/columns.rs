@@ -97,6 +97,7 @@ impl ComputedColumns for CustomColumns {
 fn cell(kind: &str, value: &Value, now: Timestamp) -> Value {
     match (kind, value) {
         ("string", Value::String(text)) => text.as_str().into(),
+        ("string", Value::Null) => "<no value>".into(),
         ("string", Value::Number(number)) if number.is_f64() => {
             gojson::display_float(number.as_f64().unwrap_or_default()).into()
         }
@@ -152,7 +153,7 @@ mod tests {
             ("string", json!("x"), json!("x")),
             ("string", json!(3), json!("3")),
             ("string", json!({"a": [1]}), json!(r#"{"a":[1]}"#)),
-            ("string", json!(null), json!("null")),
+            ("string", json!(null), json!("<no value>")),
             ("string", json!(true), json!("true")),
             ("integer", json!(3), json!(3)),
             ("integer", json!(3.7), json!(3)),
@@ -160,7 +161,7 @@ mod tests {
             ("boolean", json!(true), json!(true)),
             ("date", json!("2026-01-01T23:59:00Z"), json!("60s")),
             ("date", json!("2026-01-01T23:55:30Z"), json!("4m30s")),
-            ("date", json!("2025-12-30T20:00:00Z"), json!("3d4h")),
+            ("date", json!("2025-12-30T20:00:00Z"), json!("2d4h")),
             ("date", json!("soon"), json!("<invalid>")),
         ];
         for (kind, value, expected) in cases {

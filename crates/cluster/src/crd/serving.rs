@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use serde_json::Value;
+use sluice_schema::managed::CustomVersions;
+use sluice_schema::smd::{TypeRef, Unknown};
 use sluice_schema::structural::{Schema, definition};
 
 use super::columns::CustomColumns;
@@ -44,6 +46,14 @@ pub(super) fn resources(definition: &Value, revision: u64) -> Vec<Resource> {
             Some((text(version, "name"), Arc::new(Schema::parse(document).ok()?)))
         })
         .collect();
+    let unknown =
+        if spec["preserveUnknownFields"] == true { Unknown::Preserved } else { Unknown::Refused };
+    let types = versions.iter().map(|version| {
+        let document = version.pointer("/schema/openAPIV3Schema");
+        let types = TypeRef::from_crd(document, unknown).unwrap_or_else(|_| TypeRef::deduced());
+        (format!("{group}/{}", text(version, "name")), types)
+    });
+    let types = Arc::new(CustomVersions { types: types.collect() });
     let storage = definition::storage_version(definition).unwrap_or_default().to_owned();
     let kind = text(names, "kind");
     versions
@@ -51,7 +61,8 @@ pub(super) fn resources(definition: &Value, revision: u64) -> Vec<Resource> {
         .filter(|version| version["served"] == true)
         .map(|version| {
             let name = text(version, "name");
-            let served = Arc::new(Version::new(definition, version, &storage, &schemas));
+            let served =
+                Arc::new(Version::new(definition, version, &storage, &schemas, types.clone()));
             let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
             let columns = CustomColumns::new(columns.map_or(&[][..], Vec::as_slice));
             Resource {

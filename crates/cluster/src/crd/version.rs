@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_base::gojson::{self, quote};
 use sluice_schema::field::{ErrorType, FieldError, Path};
 use sluice_schema::gotypes::Document;
+use sluice_schema::managed::CustomVersions;
 use sluice_schema::names;
+use sluice_schema::patch::PatchError;
+use sluice_schema::smd::{TypeRef, Versions};
 use sluice_schema::structural::object_meta::{self, Malformed};
 use sluice_schema::structural::validation::{self, Reading};
 use sluice_schema::structural::{
@@ -32,6 +35,8 @@ pub(crate) struct Version {
     /// All schemas of the definition by `apiVersion`; stored objects may be of another version.
     schemas: BTreeMap<String, Arc<Schema>>,
     schema: Arc<Schema>,
+    types: Arc<CustomVersions>,
+    empty: Value,
     /// The whole definition keeps unknown fields, as old ones could.
     preserves: bool,
     has_status: bool,
@@ -46,6 +51,7 @@ impl Version {
         version: &Value,
         storage: &str,
         schemas: &BTreeMap<String, Arc<Schema>>,
+        types: Arc<CustomVersions>,
     ) -> Self {
         let text = |value: &Value, pointer: &str| {
             value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
@@ -66,6 +72,11 @@ impl Version {
                 .map(|(name, schema)| (format!("{group}/{name}"), schema.clone()))
                 .collect(),
             schema: schemas.get(&name).cloned().unwrap_or_default(),
+            types,
+            empty: json!({
+                "apiVersion": format!("{group}/{name}"),
+                "kind": text(definition, "/status/acceptedNames/kind"),
+            }),
             preserves: definition["spec"]["preserveUnknownFields"] == true,
             has_status: version.pointer("/subresources/status").is_some_and(|s| !s.is_null()),
             scale: scale.map(|scale| ScalePaths {
@@ -238,7 +249,19 @@ impl Shape for Version {
         value
     }
 
-    fn strategic_merge(&self, _: &Value, _: &Value) -> Option<Result<Value, Status>> {
+    fn merge_types(&self) -> TypeRef {
+        self.types.types.get(&self.served_as).cloned().unwrap_or_else(TypeRef::deduced)
+    }
+
+    fn versions(&self) -> &dyn Versions {
+        &*self.types
+    }
+
+    fn empty(&self) -> &Value {
+        &self.empty
+    }
+
+    fn strategic_merge(&self, _: &Value, _: &Value) -> Option<Result<Value, PatchError>> {
         None
     }
 
