@@ -7,8 +7,9 @@ use serde_json::Value;
 use sluice_base::gojson;
 use sluice_schema::field::{ErrorType, FieldError, Path};
 
-use crate::value::same;
+use crate::value::{at, number, same, text};
 
+pub(crate) mod addresses;
 pub mod labels;
 pub mod metadata;
 pub mod names;
@@ -86,4 +87,43 @@ pub(crate) fn in_order(value: &Value, names: &[&str]) -> String {
     }
     out.push('}');
     out
+}
+
+/// A list of things that are wrong.
+pub(crate) type Errors = Vec<FieldError>;
+
+/// A `Required` error where the text `name` of `value` is empty.
+pub(crate) fn required_text(value: &Value, name: &str, path: &Path) -> Errors {
+    if text(value, name).is_empty() {
+        return vec![FieldError::required(&path.child(name), "")];
+    }
+    Vec::new()
+}
+
+/// An error where the text `name` of `value` is empty (`Required`) or none of `allowed`.
+pub(crate) fn one_of(value: &Value, name: &str, allowed: &[&str], path: &Path) -> Errors {
+    match text(value, name) {
+        "" => vec![FieldError::required(&path.child(name), "")],
+        _ => one_of_or_unset(value, name, allowed, path),
+    }
+}
+
+/// An error where the text `name` of `value` is there and none of `allowed`.
+pub(crate) fn one_of_or_unset(value: &Value, name: &str, allowed: &[&str], path: &Path) -> Errors {
+    match at(value, name).as_str() {
+        Some(word) if !allowed.contains(&word) => {
+            vec![FieldError::not_supported(&path.child(name), word, allowed)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What is wrong with a text under a rule of [`names`].
+pub(crate) fn named(rule: fn(&str) -> Vec<String>, name: &str, path: &Path) -> Errors {
+    invalid_each(path, name, rule(name))
+}
+
+/// An error for each integer field of `names` that is there and negative.
+pub(crate) fn non_negative_fields(value: &Value, names: &[&str], path: &Path) -> Errors {
+    names.iter().flat_map(|name| non_negative(number(value, name), &path.child(name))).collect()
 }

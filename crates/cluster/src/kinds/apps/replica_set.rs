@@ -1,0 +1,78 @@
+//! ReplicaSet.
+
+use serde_json::Value;
+use sluice_schema::field::Path;
+
+use super::workload;
+use crate::kind::{Context, Kind};
+use crate::kinds::pod_spec;
+use crate::status::Status;
+use crate::validation::{Errors, non_negative_fields};
+use crate::value::{at, fill, restore, slot};
+
+/// The hooks of ReplicaSet.
+pub(super) struct ReplicaSet;
+
+impl Kind for ReplicaSet {
+    fn default(&self, object: &mut Value) {
+        let Some(spec) = slot(object, "spec") else { return };
+        fill(spec, "replicas", 1);
+        if let Some(template) = slot(spec, "template") {
+            pod_spec::template_defaults(template);
+        }
+    }
+
+    fn prepare_update(
+        &self,
+        _context: &Context<'_>,
+        object: &mut Value,
+        old: &Value,
+    ) -> Result<(), Status> {
+        restore(object, old, "status");
+        Ok(())
+    }
+
+    fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
+        let path = Path::new("spec");
+        let spec = at(object, "spec");
+        let mut errors = non_negative_fields(spec, &["replicas", "minReadySeconds"], &path);
+        errors.extend(workload::selector_and_template(spec, &path));
+        errors
+    }
+
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        let mut errors = self.validate(context, object);
+        errors.extend(workload::immutable_selector(object, old));
+        errors
+    }
+
+    fn validate_status_update(
+        &self,
+        _context: &Context<'_>,
+        object: &Value,
+        _old: &Value,
+    ) -> Errors {
+        workload::replica_counts(
+            object,
+            &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+            &["observedGeneration", "terminatingReplicas"],
+            "readyReplicas",
+        )
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        workload::warnings(self, object, old, true)
+    }
+
+    fn has_status(&self) -> bool {
+        true
+    }
+
+    fn has_generation(&self) -> bool {
+        true
+    }
+
+    fn selectable_fields(&self, object: &Value) -> Vec<(&'static str, String)> {
+        vec![("status.replicas", crate::value::number(object, "status.replicas").to_string())]
+    }
+}
