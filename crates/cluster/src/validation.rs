@@ -10,9 +10,9 @@ use sluice_schema::field::{ErrorType, FieldError, Path};
 use crate::value::{at, number, same, text};
 
 pub(crate) mod addresses;
-pub mod labels;
-pub mod metadata;
-pub mod names;
+pub(crate) mod labels;
+pub(crate) mod metadata;
+pub(crate) mod names;
 pub(crate) mod quantity;
 
 /// What upstream says of a changed field that may not change.
@@ -34,7 +34,7 @@ pub(crate) fn non_negative(value: i64, path: &Path) -> Vec<FieldError> {
 /// An error where the value is zero or less.
 pub(crate) fn positive(value: i64, path: &Path) -> Vec<FieldError> {
     if value <= 0 {
-        return vec![FieldError::invalid(path, value, "must be greater than 0")];
+        return vec![FieldError::invalid(path, value, "must be greater than zero")];
     }
     Vec::new()
 }

@@ -10,7 +10,12 @@ use crate::value::{at, entries, flag, list, number, present, text, texts};
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 /// What is wrong with the metadata of a new object; `path` is the place of `meta`.
-pub fn object_meta(meta: &Value, namespaced: bool, rule: NameRule, path: &Path) -> Vec<FieldError> {
+pub(crate) fn object_meta(
+    meta: &Value,
+    namespaced: bool,
+    rule: NameRule,
+    path: &Path,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let prefix = text(meta, "generateName");
     if !prefix.is_empty() {
@@ -49,7 +54,7 @@ pub fn object_meta(meta: &Value, namespaced: bool, rule: NameRule, path: &Path) 
 }
 
 /// What is wrong with the metadata of a changed object; `path` is the place of both.
-pub fn object_meta_update(new: &Value, old: &Value, path: &Path) -> Vec<FieldError> {
+pub(crate) fn object_meta_update(new: &Value, old: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if present(old, "deletionTimestamp") {
         let before = texts(old, "finalizers");
@@ -167,7 +172,7 @@ fn finalizers(meta: &Value, path: &Path) -> Vec<FieldError> {
 }
 
 /// What is wrong with the name of a field manager.
-pub fn field_manager(manager: &str, path: &Path) -> Vec<FieldError> {
+pub(crate) fn field_manager(manager: &str, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > 128 {
         errors.push(FieldError::too_long(path, 128));

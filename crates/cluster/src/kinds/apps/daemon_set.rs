@@ -8,7 +8,7 @@ use crate::kind::{Context, Kind};
 use crate::kinds::{internal, pod_spec};
 use crate::status::Status;
 use crate::validation::{Errors, invalid_raw, labels, non_negative_fields};
-use crate::value::{at, entries, fill, present, restore, same, slot, text};
+use crate::value::{at, entries, fill, present, same, slot, text};
 
 /// Counts changes of the template; upstream keeps a field that v1 shows as an annotation.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -61,7 +61,6 @@ impl Kind for DaemonSet {
         object: &mut Value,
         old: &Value,
     ) -> Result<(), Status> {
-        restore(object, old, "status");
         let changed = !same(at(object, "spec.template"), at(old, "spec.template"));
         set_template_generation(object, template_generation(old) + i64::from(changed));
         Ok(())

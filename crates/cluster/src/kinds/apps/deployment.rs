@@ -6,7 +6,6 @@ use sluice_schema::field::{FieldError, Path};
 use super::workload;
 use crate::kind::{Context, Kind};
 use crate::kinds::{internal, pod_spec};
-use crate::status::Status;
 use crate::validation::{Errors, non_negative_fields};
 use crate::value::{at, fill, int, number, present, restore, same, slot, text};
 
@@ -27,16 +26,6 @@ impl Kind for Deployment {
         if let Some(template) = slot(spec, "template") {
             pod_spec::template_defaults(template);
         }
-    }
-
-    fn prepare_update(
-        &self,
-        _context: &Context<'_>,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        restore(object, old, "status");
-        Ok(())
     }
 
     fn prepare_status_update(&self, _context: &Context<'_>, object: &mut Value, old: &Value) {

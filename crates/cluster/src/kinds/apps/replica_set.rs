@@ -1,14 +1,15 @@
 //! ReplicaSet.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use sluice_schema::field::Path;
 
 use super::workload;
 use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec;
-use crate::status::Status;
 use crate::validation::{Errors, non_negative_fields};
-use crate::value::{at, fill, restore, slot};
+use crate::value::{at, fill, slot};
 
 /// The hooks of ReplicaSet.
 pub(super) struct ReplicaSet;
@@ -20,16 +21,6 @@ impl Kind for ReplicaSet {
         if let Some(template) = slot(spec, "template") {
             pod_spec::template_defaults(template);
         }
-    }
-
-    fn prepare_update(
-        &self,
-        _context: &Context<'_>,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        restore(object, old, "status");
-        Ok(())
     }
 
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
@@ -72,7 +63,10 @@ impl Kind for ReplicaSet {
         true
     }
 
-    fn selectable_fields(&self, object: &Value) -> Vec<(&'static str, String)> {
-        vec![("status.replicas", crate::value::number(object, "status.replicas").to_string())]
+    fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
+        vec![(
+            "status.replicas".into(),
+            crate::value::number(object, "status.replicas").to_string(),
+        )]
     }
 }

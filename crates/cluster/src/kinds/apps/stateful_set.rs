@@ -58,7 +58,6 @@ impl Kind for StatefulSet {
         object: &mut Value,
         old: &Value,
     ) -> Result<(), Status> {
-        restore(object, old, "status");
         if !present(old, MAX_UNAVAILABLE) {
             remove(object, MAX_UNAVAILABLE);
         }

@@ -6,9 +6,8 @@ use sluice_schema::field::{FieldError, Path};
 use super::{job_spec, schedule};
 use crate::kind::{Context, Kind};
 use crate::kinds::apps::workload;
-use crate::status::Status;
 use crate::validation::{Errors, invalid_raw, labels, non_negative_fields, one_of};
-use crate::value::{at, fill, flag, present, restore, slot, text};
+use crate::value::{at, fill, flag, present, slot, text};
 
 /// The hooks of CronJob.
 pub(super) struct CronJob;
@@ -23,16 +22,6 @@ impl Kind for CronJob {
         if let Some(job) = slot(spec, "jobTemplate.spec") {
             job_spec::defaults(job);
         }
-    }
-
-    fn prepare_update(
-        &self,
-        _context: &Context<'_>,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        restore(object, old, "status");
-        Ok(())
     }
 
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {

@@ -1,5 +1,7 @@
 //! Job.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use sluice_schema::field::{FieldError, Path};
 
@@ -10,7 +12,7 @@ use crate::kinds::internal;
 use crate::status::Status;
 use crate::validation::{Errors, IMMUTABLE, immutable, invalid_raw, labels, names};
 use crate::value::{
-    at, entries, flag, int, is_zero, number, remove, restore, same, set, slot, text,
+    at, entries, flag, int, is_zero, number, present, remove, restore, same, set, slot, text,
 };
 
 /// The hooks of Job.
@@ -33,18 +35,16 @@ impl Kind for Job {
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
         if !flag(object, "spec.manualSelector") {
+            // Labels that came from the template are the very same map upstream: they get the
+            // generated ones too.
+            let shared =
+                same(at(object, "metadata.labels"), at(object, "spec.template.metadata.labels"));
             generate_selector(object);
+            if shared && present(object, "metadata.labels") {
+                let labels = at(object, "spec.template.metadata.labels").clone();
+                set(object, "metadata.labels", labels);
+            }
         }
-        Ok(())
-    }
-
-    fn prepare_update(
-        &self,
-        _context: &Context<'_>,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        restore(object, old, "status");
         Ok(())
     }
 
@@ -110,8 +110,8 @@ impl Kind for Job {
         true
     }
 
-    fn selectable_fields(&self, object: &Value) -> Vec<(&'static str, String)> {
-        vec![("status.successful", number(object, "status.succeeded").to_string())]
+    fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
+        vec![("status.successful".into(), number(object, "status.succeeded").to_string())]
     }
 }
 

@@ -35,9 +35,8 @@ impl Kind for PersistentVolumeClaim {
         &self,
         _context: &Context<'_>,
         object: &mut Value,
-        old: &Value,
+        _old: &Value,
     ) -> Result<(), Status> {
-        restore(object, old, "status");
         normalize_sources(object);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Pod.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 use sluice_schema::field::{FieldError, Path};
 
@@ -36,16 +38,6 @@ impl Kind for Pod {
         }
         set(object, "status", status);
         pod_spec::merge_label_keys(object);
-        Ok(())
-    }
-
-    fn prepare_update(
-        &self,
-        _context: &Context<'_>,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        restore(object, old, "status");
         Ok(())
     }
 
@@ -115,7 +107,7 @@ impl Kind for Pod {
         Some(if seconds < 0 { 1 } else { seconds })
     }
 
-    fn selectable_fields(&self, object: &Value) -> Vec<(&'static str, String)> {
+    fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
         let addresses: Vec<_> =
             list(object, "status.podIPs").iter().map(|address| text(address, "ip")).collect();
         let mut fields: Vec<_> = [
@@ -127,11 +119,17 @@ impl Kind for Pod {
             "status.nominatedNodeName",
         ]
         .into_iter()
-        .map(|name| (name, text(object, name).to_owned()))
+        .map(|name| (name.into(), text(object, name).to_owned()))
         .collect();
-        fields.push(("spec.hostNetwork", flag(object, "spec.hostNetwork").to_string()));
-        fields.push(("status.podIP", addresses.first().copied().unwrap_or_default().to_owned()));
-        fields.push(("status.podIPs", addresses.first().copied().unwrap_or_default().to_owned()));
+        fields.push(("spec.hostNetwork".into(), flag(object, "spec.hostNetwork").to_string()));
+        fields.push((
+            "status.podIP".into(),
+            addresses.first().copied().unwrap_or_default().to_owned(),
+        ));
+        fields.push((
+            "status.podIPs".into(),
+            addresses.first().copied().unwrap_or_default().to_owned(),
+        ));
         fields
     }
 }

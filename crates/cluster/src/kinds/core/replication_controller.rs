@@ -1,14 +1,15 @@
 //! ReplicationController.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::kinds::apps::workload;
 use crate::kinds::pod_spec;
-use crate::status::Status;
 use crate::validation::{Errors, non_negative_fields};
-use crate::value::{at, entries, fill, is_zero, number, present, restore, set, slot};
+use crate::value::{at, entries, fill, is_zero, number, present, set, slot};
 
 /// The hooks of ReplicationController.
 pub(super) struct ReplicationController;
@@ -29,16 +30,6 @@ impl Kind for ReplicationController {
         {
             pod_spec::template_defaults(template);
         }
-    }
-
-    fn prepare_update(
-        &self,
-        _context: &Context<'_>,
-        object: &mut Value,
-        old: &Value,
-    ) -> Result<(), Status> {
-        restore(object, old, "status");
-        Ok(())
     }
 
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
@@ -87,7 +78,7 @@ impl Kind for ReplicationController {
         true
     }
 
-    fn selectable_fields(&self, object: &Value) -> Vec<(&'static str, String)> {
-        vec![("status.replicas", number(object, "status.replicas").to_string())]
+    fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
+        vec![("status.replicas".into(), number(object, "status.replicas").to_string())]
     }
 }

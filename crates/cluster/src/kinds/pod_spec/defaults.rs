@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::value::{
-    at, at_mut, entries, fill, fill_zero, flag, is_zero, list, list_mut, number, present, set, text,
+    at, at_mut, entries, fill, fill_zero, flag, is_zero, list_mut, number, present, set, text,
 };
 
 /// Defaults of any pod specification, of a Pod or of a template.
@@ -47,6 +47,9 @@ pub(crate) fn pod_defaults(spec: &mut Value) {
         }
     }
     fill(spec, "enableServiceLinks", true);
+    if number(spec, "terminationGracePeriodSeconds") < 0 {
+        set(spec, "terminationGracePeriodSeconds", 1);
+    }
 }
 
 fn requests_from_limits(container: &mut Value) {

@@ -1,0 +1,228 @@
+//! Built-in kinds answer as a real kube-apiserver did: defaults, derived fields, errors, warnings.
+//!
+//! Each file below `kinds/<group>/<resource>/` is one case with the answer that
+//! `conformance/kinds/record` got (`kinds/VERSION` names the server). A case that is known to
+//! differ says so in `differs`; when it stops differing, the remark must go.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
+use regex::Regex;
+use serde_json::{Map, Value, json};
+use sluice_cluster::{Cluster, ClusterService};
+use tower::ServiceExt as _;
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            found.push(path);
+        }
+    }
+}
+
+async fn call(
+    service: &ClusterService,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> (u16, Value, Vec<String>) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .body(Full::new(bytes::Bytes::from(body.to_string())))
+        .unwrap();
+    let answer = service.clone().oneshot(request).await.unwrap();
+    let code = answer.status().as_u16();
+    let warnings = answer
+        .headers()
+        .get_all("warning")
+        .iter()
+        .map(|value| {
+            let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            let text = text.split_once('"').unwrap().1;
+            text.rsplit_once('"').unwrap().0.replace("\\\"", "\"")
+        })
+        .collect();
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    (code, serde_json::from_slice(&bytes).unwrap(), warnings)
+}
+
+fn replaced(value: Value, texts: &[(String, &str)]) -> Value {
+    match value {
+        Value::Object(fields) => Value::Object(
+            fields.into_iter().map(|(name, value)| (name, replaced(value, texts))).collect(),
+        ),
+        Value::Array(items) => {
+            Value::Array(items.into_iter().map(|item| replaced(item, texts)).collect())
+        }
+        Value::String(text) => texts
+            .iter()
+            .filter(|(from, _)| !from.is_empty())
+            .fold(without_chance(&text), |text, (from, to)| text.replace(from, to))
+            .into(),
+        other => other,
+    }
+}
+
+/// Replaces every uid and every moment in a text.
+fn without_chance(text: &str) -> String {
+    static UID: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap()
+    });
+    static TIME: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").unwrap());
+    TIME.replace_all(&UID.replace_all(text, "<uid>"), "<time>").into_owned()
+}
+
+/// Replaces what nobody asked for and differs from run to run, as the recorder does.
+fn steady(case: &Value, mut body: Value, code: u16) -> Value {
+    let asked = json!([case["input"]["spec"], case["old"]["spec"]]).to_string();
+    let mut texts = Vec::new();
+    for address in body["spec"]["clusterIPs"].as_array().into_iter().flatten() {
+        let address = address.as_str().unwrap_or_default();
+        if address != "None" && !asked.contains(address) {
+            texts.push((address.to_owned(), "<address>"));
+        }
+    }
+    if let Some(ports) = body.pointer_mut("/spec/ports").and_then(Value::as_array_mut) {
+        for port in ports {
+            if let Some(number) = port.get("nodePort").cloned()
+                && !asked.contains(&format!("\"nodePort\":{number}"))
+            {
+                port["nodePort"] = json!(-1);
+            }
+        }
+    }
+    if body.pointer("/spec/healthCheckNodePort").is_some() && !asked.contains("healthCheckNodePort")
+    {
+        body["spec"]["healthCheckNodePort"] = json!(-1);
+    }
+    if let Some(meta) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in ["uid", "creationTimestamp", "resourceVersion", "managedFields"] {
+            meta.remove(field);
+        }
+    }
+    if code >= 400 {
+        body = json!({
+            "reason": body["reason"],
+            "message": body["message"],
+            "causes": body["details"]["causes"],
+        });
+    } else if body["kind"] == "Pod" {
+        forget_admission(case, &mut body["spec"]);
+    }
+    replaced(body, &texts)
+}
+
+fn forget_admission(case: &Value, spec: &mut Value) {
+    let asked = &case["input"]["spec"];
+    let Some(spec) = spec.as_object_mut() else { return };
+    for field in ["tolerations", "priority", "preemptionPolicy"] {
+        if asked.get(field).is_none() {
+            spec.remove(field);
+        }
+    }
+    if let (Some(asked), Some(found)) = (
+        asked.get("tolerations").and_then(Value::as_array),
+        spec.get_mut("tolerations").and_then(Value::as_array_mut),
+    ) {
+        found.retain(|toleration| {
+            let key = toleration["key"].as_str().unwrap_or_default();
+            !key.starts_with("node.kubernetes.io/") || asked.contains(toleration)
+        });
+    }
+}
+
+async fn fresh() -> ClusterService {
+    let service = Cluster::builder().seed(1).build().service();
+    let namespace = json!({"metadata": {"name": "kinds"}});
+    call(&service, Method::POST, "/api/v1/namespaces", &namespace).await;
+    service
+}
+
+async fn answer(case: &Value, shared: &ClusterService) -> Value {
+    // What is replaced must exist first; everything else is a dry run that leaves no trace.
+    let service = if case.get("old").is_some() { fresh().await } else { shared.clone() };
+    let base = case["path"].as_str().unwrap();
+    let name = case["input"]["metadata"]["name"].as_str().unwrap_or_default();
+    let (code, body, warnings) = if let Some(old) = case.get("old") {
+        let path = format!("{base}?fieldManager=t");
+        let (code, mut made, _) = call(&service, Method::POST, &path, old).await;
+        if code != 201 {
+            return json!({"old": made});
+        }
+        if let Some(status) = case.get("oldStatus") {
+            made["status"] = status.clone();
+            let path = format!("{base}/{name}/status?fieldManager=t");
+            let (code, changed, _) = call(&service, Method::PUT, &path, &made).await;
+            if code != 200 {
+                return json!({"oldStatus": changed});
+            }
+        }
+        let below = match case.get("subresource").and_then(Value::as_str) {
+            Some(subresource) => format!("/{subresource}"),
+            None => String::new(),
+        };
+        let path = format!("{base}/{name}{below}?dryRun=All&fieldManager=t");
+        call(&service, Method::PUT, &path, &case["input"]).await
+    } else {
+        let path = format!("{base}?dryRun=All&fieldManager=t");
+        call(&service, Method::POST, &path, &case["input"]).await
+    };
+    json!({"code": code, "body": steady(case, body, code), "warnings": warnings})
+}
+
+/// Where two values differ, one line each.
+fn differences(path: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(left), Value::Object(right)) => {
+            let none = Value::Null;
+            let names: Map<String, Value> =
+                left.iter().chain(right).map(|(name, _)| (name.clone(), Value::Null)).collect();
+            for name in names.keys() {
+                let (left, right) = (left.get(name), right.get(name));
+                if left.is_none() != right.is_none()
+                    || left.unwrap_or(&none) != right.unwrap_or(&none)
+                {
+                    let path = format!("{path}.{name}");
+                    differences(&path, left.unwrap_or(&none), right.unwrap_or(&none), found);
+                }
+            }
+        }
+        _ if ours == theirs => {}
+        _ => found.push(format!("  {path}\n    ours   {ours}\n    theirs {theirs}")),
+    }
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn built_in_kinds_answer_as_the_recorded_server_did() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds");
+    let mut cases = Vec::new();
+    files(&root, &mut cases);
+    let only = option_env!("KINDS_ONLY").unwrap_or_default();
+    let shared = fresh().await;
+    let mut problems = Vec::new();
+    let mut passed = 0;
+    for path in cases.iter().filter(|path| path.to_string_lossy().contains(only)) {
+        let case: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let mut found = Vec::new();
+        differences("", &answer(&case, &shared).await, &case["answer"], &mut found);
+        let shown = path.strip_prefix(&root).unwrap().display();
+        match (found.is_empty(), case.get("differs")) {
+            (true, None) => passed += 1,
+            (false, Some(_)) => {}
+            (true, Some(_)) => problems.push(format!("{shown}: no longer differs")),
+            (false, None) => problems.push(format!("{shown}\n{}", found.join("\n"))),
+        }
+    }
+    assert!(problems.is_empty(), "{} of {} passed\n{}", passed, cases.len(), problems.join("\n"));
+    assert!(cases.len() >= 250, "only {} cases were found", cases.len());
+}
