@@ -129,6 +129,12 @@ pub trait Kind: Send + Sync {
         false
     }
 
+    /// Whether a new object keeps the `status` it came with although [`Kind::has_status`]; only
+    /// nodes do.
+    fn keeps_status_on_create(&self) -> bool {
+        false
+    }
+
     /// Whether `metadata.generation` counts changes: starts at 1 and grows when anything but
     /// metadata and status changes.
     fn has_generation(&self) -> bool {

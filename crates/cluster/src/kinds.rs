@@ -19,6 +19,7 @@ pub(crate) fn kind(group: &str, resource: &str) -> Arc<dyn Kind> {
         "" => core::kind(resource),
         "apps" => apps::kind(resource),
         "batch" => batch::kind(resource),
+        "events.k8s.io" if resource == "events" => Some(Arc::new(core::event::Event::Events) as _),
         _ => None,
     };
     found.unwrap_or_else(|| Arc::new(Plain))

@@ -15,8 +15,10 @@ use sluice_cluster::{Cluster, ClusterService};
 use tower::ServiceExt as _;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .expect("the folder of cases is there")
+        .map(|entry| entry.expect("an entry can be read").path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -38,8 +40,8 @@ async fn call(
         .uri(path)
         .header("content-type", "application/json")
         .body(Full::new(bytes::Bytes::from(body.to_string())))
-        .unwrap();
-    let answer = service.clone().oneshot(request).await.unwrap();
+        .expect("the request is well-formed");
+    let answer = service.clone().oneshot(request).await.expect("the service answers");
     let code = answer.status().as_u16();
     let warnings = answer
         .headers()
@@ -47,12 +49,13 @@ async fn call(
         .iter()
         .map(|value| {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            let text = text.split_once('"').unwrap().1;
-            text.rsplit_once('"').unwrap().0.replace("\\\"", "\"")
+            let text = text.split_once('"').expect("a warning is quoted").1;
+            text.rsplit_once('"').expect("a warning is quoted").0.replace("\\\"", "\"")
         })
+        .filter(|warning| !warning.starts_with("v1 Endpoints is deprecated"))
         .collect();
-    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-    (code, serde_json::from_slice(&bytes).unwrap(), warnings)
+    let bytes = answer.into_body().collect().await.expect("the body arrives").to_bytes();
+    (code, serde_json::from_slice(&bytes).expect("answers are JSON"), warnings)
 }
 
 fn replaced(value: Value, texts: &[(String, &str)]) -> Value {
@@ -75,10 +78,12 @@ fn replaced(value: Value, texts: &[(String, &str)]) -> Value {
 /// Replaces every uid and every moment in a text.
 fn without_chance(text: &str) -> String {
     static UID: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap()
+        Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+            .expect("it compiles")
     });
-    static TIME: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").unwrap());
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").expect("it compiles")
+    });
     TIME.replace_all(&UID.replace_all(text, "<uid>"), "<time>").into_owned()
 }
 
@@ -116,15 +121,29 @@ fn steady(case: &Value, mut body: Value, code: u16) -> Value {
             "message": body["message"],
             "causes": body["details"]["causes"],
         });
-    } else if body["kind"] == "Pod" {
-        forget_admission(case, &mut body["spec"]);
+    } else {
+        forget_admission(case, &mut body);
     }
     replaced(body, &texts)
 }
 
-fn forget_admission(case: &Value, spec: &mut Value) {
+/// What admission adds is not the kind's doing.
+fn forget_admission(case: &Value, body: &mut Value) {
     let asked = &case["input"]["spec"];
-    let Some(spec) = spec.as_object_mut() else { return };
+    let kind = body["kind"].as_str().unwrap_or_default().to_owned();
+    if kind.starts_with("PersistentVolume")
+        && case["input"]["metadata"].get("finalizers").is_none()
+        && let Some(meta) = body["metadata"].as_object_mut()
+    {
+        meta.remove("finalizers");
+    }
+    let Some(spec) = body.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if kind == "Node" && asked.get("taints").is_none() {
+        spec.remove("taints");
+    }
+    if kind != "Pod" {
+        return;
+    }
     for field in ["tolerations", "priority", "preemptionPolicy"] {
         if asked.get(field).is_none() {
             spec.remove(field);
@@ -151,7 +170,7 @@ async fn fresh() -> ClusterService {
 async fn answer(case: &Value, shared: &ClusterService) -> Value {
     // What is replaced must exist first; everything else is a dry run that leaves no trace.
     let service = if case.get("old").is_some() { fresh().await } else { shared.clone() };
-    let base = case["path"].as_str().unwrap();
+    let base = case["path"].as_str().expect("a case has a path");
     let name = case["input"]["metadata"]["name"].as_str().unwrap_or_default();
     let (code, body, warnings) = if let Some(old) = case.get("old") {
         let path = format!("{base}?fieldManager=t");

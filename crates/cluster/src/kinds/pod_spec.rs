@@ -22,11 +22,13 @@ mod warnings;
 
 pub(crate) use containers::containers_of;
 pub(crate) use defaults::{pod_defaults, spec_defaults};
+pub(crate) use mounts::no_backsteps;
+pub(crate) use probes::port_number_or_name;
 pub(crate) use quality::quality_of_service;
-pub(crate) use resources::{quantity_value, resource_name};
+pub(crate) use resources::{container_resource_name, quantity_value, resource_name};
 pub(crate) use scheduling::{merge_label_keys, node_selector, taint_effect, tolerations};
 pub(crate) use update::validate_pod_update;
-pub(crate) use volumes::csi_driver_name;
+pub(crate) use volumes::{csi_driver_name, host_path, nfs};
 pub(crate) use warnings::{pod_warnings, template_warnings};
 
 /// Where a pod specification stands; some rules hold for real pods only.

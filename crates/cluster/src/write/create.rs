@@ -63,6 +63,7 @@ impl Writer<'_> {
         let generation = if resource.hooks.has_generation() { 1.into() } else { Value::Null };
         metadata::set(&mut object, "generation", generation);
         if resource.hooks.has_status()
+            && !resource.hooks.keeps_status_on_create()
             && let Some(fields) = object.as_object_mut()
         {
             fields.remove("status");

@@ -27,6 +27,7 @@ impl Kind for PersistentVolumeClaim {
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
         set(object, "status", json!({"phase": "Pending"}));
+        drop_odd_sources(object);
         normalize_sources(object);
         Ok(())
     }
@@ -35,8 +36,11 @@ impl Kind for PersistentVolumeClaim {
         &self,
         _context: &Context<'_>,
         object: &mut Value,
-        _old: &Value,
+        old: &Value,
     ) -> Result<(), Status> {
+        if !present(old, "spec.dataSource") && !present(old, "spec.dataSourceRef") {
+            drop_odd_sources(object);
+        }
         normalize_sources(object);
         Ok(())
     }
@@ -120,6 +124,22 @@ impl Kind for PersistentVolumeClaim {
     }
 }
 
+/// Claims and snapshots are sources; other local sources were always ignored, and sources in other
+/// namespaces are behind a gate that is off.
+fn drop_odd_sources(object: &mut Value) {
+    let source = at(object, "spec.dataSource");
+    let known = matches!(
+        (text(source, "apiGroup"), text(source, "kind")),
+        ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+    );
+    if !text(object, "spec.dataSourceRef.namespace").is_empty() {
+        remove(object, "spec.dataSourceRef");
+    }
+    if !known && !present(object, "spec.dataSourceRef") {
+        remove(object, "spec.dataSource");
+    }
+}
+
 /// A local data source and a reference to it say the same; each fills in the other.
 fn normalize_sources(object: &mut Value) {
     let (source, reference) = (at(object, "spec.dataSource"), at(object, "spec.dataSourceRef"));
@@ -136,22 +156,12 @@ fn normalize_sources(object: &mut Value) {
 /// What is wrong with the specification of a claim or of a claim template.
 pub(crate) fn validate_spec(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
-    let modes = texts(spec, "accessModes");
-    let place = path.child("accessModes");
-    if modes.is_empty() {
+    if texts(spec, "accessModes").is_empty() {
+        let place = path.child("accessModes");
         errors.push(FieldError::required(&place, "at least 1 access mode is required"));
     }
     errors.extend(labels::selector(at(spec, "selector"), &path.child("selector")));
-    for mode in &modes {
-        if !MODES.contains(mode) {
-            errors.push(FieldError::not_supported(&place, *mode, MODES));
-        }
-    }
-    let others = modes.iter().any(|mode| MODES.contains(mode) && *mode != "ReadWriteOncePod");
-    if modes.contains(&"ReadWriteOncePod") && others {
-        let detail = "may not use ReadWriteOncePod with other access modes";
-        errors.push(FieldError::forbidden(&place, detail));
-    }
+    errors.extend(access_modes(spec, path));
     let place = path.child("resources").key("storage");
     let amount = at(spec, "resources.requests.storage");
     match quantity::nanos(amount) {
@@ -184,6 +194,24 @@ pub(crate) fn validate_spec(spec: &Value, path: &Path) -> Errors {
     if !class.is_empty() {
         let path = path.child("volumeAttributesClassName");
         errors.extend(named(names::dns_subdomain, class, &path));
+    }
+    errors
+}
+
+/// What is wrong with the access modes of a claim or volume.
+pub(super) fn access_modes(spec: &Value, path: &Path) -> Errors {
+    let mut errors = Vec::new();
+    let place = path.child("accessModes");
+    let modes = texts(spec, "accessModes");
+    for mode in &modes {
+        if !MODES.contains(mode) {
+            errors.push(FieldError::not_supported(&place, *mode, MODES));
+        }
+    }
+    let others = modes.iter().any(|mode| MODES.contains(mode) && *mode != "ReadWriteOncePod");
+    if modes.contains(&"ReadWriteOncePod") && others {
+        let detail = "may not use ReadWriteOncePod with other access modes";
+        errors.push(FieldError::forbidden(&place, detail));
     }
     errors
 }

@@ -68,7 +68,8 @@ pub(crate) fn resource_name(name: &str, path: &Path) -> Errors {
     errors
 }
 
-fn container_resource_name(name: &str, path: &Path) -> Errors {
+/// What is wrong with the name of a resource of a container.
+pub(crate) fn container_resource_name(name: &str, path: &Path) -> Errors {
     let mut errors = resource_name(name, path);
     if !name.contains('/') {
         if !["cpu", "memory", "ephemeral-storage"].contains(&name) && !is_huge_page(name) {
