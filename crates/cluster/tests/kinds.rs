@@ -164,6 +164,8 @@ async fn fresh() -> ClusterService {
     let service = Cluster::builder().seed(1).build().service();
     let namespace = json!({"metadata": {"name": "kinds"}});
     call(&service, Method::POST, "/api/v1/namespaces", &namespace).await;
+    let account = json!({"metadata": {"name": "default"}});
+    call(&service, Method::POST, "/api/v1/namespaces/kinds/serviceaccounts", &account).await;
     service
 }
 

@@ -9,7 +9,7 @@ use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec;
 use crate::status::Status;
 use crate::validation::{self, Errors, immutable, named, names};
-use crate::value::{at, flag, int, list, restore, set, slot, text};
+use crate::value::{at, flag, int, list, present, restore, set, slot, text};
 
 /// The hooks of Pod.
 pub(super) struct Pod;
@@ -38,6 +38,21 @@ impl Kind for Pod {
         }
         set(object, "status", status);
         pod_spec::merge_label_keys(object);
+        Ok(())
+    }
+
+    fn prepare_update(
+        &self,
+        _context: &Context<'_>,
+        object: &mut Value,
+        old: &Value,
+    ) -> Result<(), Status> {
+        // What admission set at creation stays although nobody repeats it.
+        for path in ["spec.priority", "spec.preemptionPolicy"] {
+            if !present(object, path) {
+                restore(object, old, path);
+            }
+        }
         Ok(())
     }
 
