@@ -66,12 +66,20 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
     } else {
         since
     };
-    let watch = store.watch(&call.resource.storage, from).map_err(|(why, bound)| match why {
-        Unreadable::Compacted => {
-            Status::expired(format!("too old resource version: {from} ({bound})"))
+    let content_type = match call.wanted.encoding {
+        Encoding::Json => "application/json",
+        Encoding::Yaml => "application/yaml;stream=watch",
+    };
+    let watch = match store.watch(&call.resource.storage, from) {
+        Ok(watch) => watch,
+        Err((Unreadable::Compacted, oldest)) => {
+            // As upstream's cache does: the stream begins, and its first event says that it is over.
+            // Clients take a 410 before the stream for a failure to be tried again as it is.
+            let line = form.line("ERROR", &expired(from, oldest).to_value());
+            return Ok(body::stream(content_type, futures::stream::iter([line]).boxed()));
         }
-        Unreadable::Future => list::too_large(from, bound),
-    })?;
+        Err((Unreadable::Future, newest)) => return Err(list::too_large(from, newest)),
+    };
     let timeout = match call.query.text("timeoutSeconds").and_then(|text| text.parse::<u64>().ok())
     {
         Some(seconds) if seconds > 0 => seconds,
@@ -93,11 +101,12 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
     let bytes = futures::stream::unfold(stream, |mut stream| async move {
         stream.next().await.map(|bytes| (bytes, stream))
     });
-    let content_type = match call.wanted.encoding {
-        Encoding::Json => "application/json",
-        Encoding::Yaml => "application/yaml;stream=watch",
-    };
     Ok(body::stream(content_type, bytes.boxed()))
+}
+
+/// 410: the history now starts after revision `oldest`.
+fn expired(from: u64, oldest: u64) -> Status {
+    Status::expired(format!("too old resource version: {from} ({oldest})"))
 }
 
 /// The rules between sendInitialEvents, resourceVersion and resourceVersionMatch.
@@ -219,9 +228,7 @@ impl Stream {
                 }
                 Err(Ended::Closed) => return None,
                 Err(Ended::Expired(oldest)) => {
-                    let message =
-                        format!("too old resource version: {} ({oldest})", self.watch.seen());
-                    let status = Status::expired(message).to_value();
+                    let status = expired(self.watch.seen(), oldest).to_value();
                     self.over = true;
                     return Some(self.form.line("ERROR", &status));
                 }

@@ -1,0 +1,168 @@
+//! A kube-rs controller with a reflector, finalizers and server-side apply lives on the cluster, in
+//! process and over TLS, while watches are closed and histories forgotten. Nothing is missed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::runtime::controller::{Action, Controller};
+use kube::runtime::finalizer::{Event, finalizer};
+use kube::runtime::watcher;
+use kube::{Client, Config, ResourceExt as _};
+use serde_json::json;
+use sluice_cluster::Cluster;
+
+const OBJECTS: usize = 1000;
+const FINALIZER: &str = "test.sluice.dev/copied";
+
+/// Keeps a copy of every source's data in a map called `NAME-copy`, and removes it with the source.
+async fn reconcile(source: Arc<ConfigMap>, api: Arc<Api<ConfigMap>>) -> Result<Action, Failure> {
+    finalizer(&api, FINALIZER, source, |event| async {
+        match event {
+            Event::Apply(source) => copy(&api, &source).await?,
+            Event::Cleanup(source) => {
+                api.delete(&copy_name(&source), &DeleteParams::default()).await?;
+            }
+        }
+        Ok::<_, kube::Error>(Action::await_change())
+    })
+    .await
+    .map_err(|error| Failure(error.to_string()))
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Failure(String);
+
+fn copy_name(source: &ConfigMap) -> String {
+    format!("{}-copy", source.name_any())
+}
+
+async fn copy(api: &Api<ConfigMap>, source: &ConfigMap) -> Result<(), kube::Error> {
+    let name = copy_name(source);
+    let object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"role": "copy"}},
+        "data": source.data,
+    });
+    api.patch(&name, &PatchParams::apply("copier").force(), &Patch::Apply(&object)).await?;
+    Ok(())
+}
+
+fn sources() -> ListParams {
+    ListParams::default().labels("role=source")
+}
+
+/// The data of all copies by the name of their source.
+async fn copies(api: &Api<ConfigMap>) -> BTreeMap<String, String> {
+    let list = api.list(&ListParams::default().labels("role=copy")).await.unwrap();
+    list.into_iter()
+        .map(|map| {
+            let name = map.name_any().trim_end_matches("-copy").to_owned();
+            (name, map.data.unwrap_or_default().remove("value").unwrap_or_default())
+        })
+        .collect()
+}
+
+/// `troubles`: how often, and how many times. (kube's watcher backs off longer after each; it forgets
+/// only after two quiet minutes, which cost nothing in virtual time.)
+async fn story(cluster: Cluster, client: Client, pace: Duration, troubles: (Duration, usize)) {
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let config = watcher::Config::default().labels("role=source");
+    let (store, controller) = {
+        let controller = Controller::new(api.clone(), config);
+        (controller.store(), controller)
+    };
+    let running = tokio::spawn(
+        controller
+            .run(
+                reconcile,
+                |_, error: &Failure, _| {
+                    // A lost race is run again at once; anything else is told.
+                    tracing::warn!(%error);
+                    Action::requeue(Duration::from_millis(100))
+                },
+                Arc::new(api.clone()),
+            )
+            .for_each(|_| async {}),
+    );
+    // The server is anything but quiet: every beat it forgets its history and drops its watches.
+    let trouble = tokio::spawn({
+        let cluster = cluster.clone();
+        async move {
+            for _ in 0..troubles.1 {
+                tokio::time::sleep(troubles.0).await;
+                cluster.compact();
+                cluster.close_watches();
+            }
+        }
+    });
+    let mut wanted = BTreeMap::new();
+    for index in 0..OBJECTS {
+        let name = format!("s{index:04}");
+        let object: ConfigMap = serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": {"role": "source"}}, "data": {"value": "1"},
+        }))
+        .unwrap();
+        api.create(&PostParams::default(), &object).await.unwrap();
+        tokio::time::sleep(pace).await;
+        wanted.insert(name, "1".to_owned());
+    }
+    // Every second source changes, every third goes.
+    for (index, name) in wanted.clone().into_keys().enumerate() {
+        if index % 3 == 0 {
+            api.delete(&name, &DeleteParams::default()).await.unwrap();
+            wanted.remove(&name);
+        } else if index % 2 == 0 {
+            let patch = json!({"data": {"value": "2"}});
+            api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+            wanted.insert(name, "2".to_owned());
+        }
+    }
+    for _ in 0..600 {
+        if copies(&api).await == wanted {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let found = copies(&api).await;
+    let missed = wanted.iter().filter(|(name, value)| found.get(*name) != Some(*value)).count();
+    assert_eq!((missed, found.len()), (0, wanted.len()), "the controller missed something");
+    let left = api.list(&sources()).await.unwrap();
+    assert_eq!(left.items.len(), wanted.len(), "a finalizer was not run");
+    assert!(left.iter().all(|source| source.finalizers() == [FINALIZER.to_owned()]));
+    for _ in 0..600 {
+        if store.len() == wanted.len() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(store.len(), wanted.len(), "the reflector holds what is gone");
+    trouble.abort();
+    running.abort();
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_controller_in_process_misses_nothing() {
+    let cluster = Cluster::builder().seed(11).workloads(false).build();
+    let client = Client::new(cluster.service(), "default");
+    story(cluster, client, Duration::from_millis(100), (Duration::from_secs(7), 20)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_controller_over_tls_misses_nothing() {
+    let cluster = Cluster::builder().seed(11).workloads(false).build();
+    let served = cluster.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let kubeconfig = serde_json::from_value(served.kubeconfig().clone()).unwrap();
+    let config =
+        Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
+            .await
+            .unwrap();
+    let client = Client::try_from(config).unwrap();
+    let server = tokio::spawn(served.run());
+    story(cluster, client, Duration::ZERO, (Duration::from_millis(500), 4)).await;
+    server.abort();
+}
