@@ -1,0 +1,72 @@
+//! The servers that a script can be played on.
+
+use std::path::{Path, PathBuf};
+
+use kube::Client;
+use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig};
+
+use crate::script::Script;
+
+/// A server: a real one behind a kubeconfig, or the embedded one, new for every script.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// The server that this kubeconfig names.
+    Kubeconfig(PathBuf),
+    /// The embedded server, called in process.
+    Embedded,
+}
+
+/// Why a server cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The kubeconfig is absent or wrong.
+    #[error("kubeconfig {0}")]
+    Kubeconfig(PathBuf, #[source] kube::config::KubeconfigError),
+    /// No client can be made from the kubeconfig.
+    #[error("client")]
+    Client(#[source] kube::Error),
+}
+
+/// A running server, as one script sees it.
+pub(crate) enum Server {
+    Remote(Box<Config>),
+}
+
+impl Target {
+    pub(crate) async fn server(&self, _script: &Script) -> Result<Server, TargetError> {
+        match self {
+            Self::Kubeconfig(path) => Ok(Server::Remote(Box::new(
+                config(path).await.map_err(|error| TargetError::Kubeconfig(path.clone(), error))?,
+            ))),
+            Self::Embedded => unimplemented!(),
+        }
+    }
+}
+
+async fn config(path: &Path) -> Result<Config, kube::config::KubeconfigError> {
+    let kubeconfig = Kubeconfig::read_from(path)?;
+    let mut config =
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    // The answers to 429 and 504 are what is compared: nothing may retry them away.
+    config.default_retry = false;
+    config.read_timeout = None;
+    Ok(config)
+}
+
+impl Server {
+    /// A client with the administrator's rights, with a token's, or (the token `none`) with nobody's.
+    pub(crate) fn client(&self, token: Option<&str>) -> Result<Client, TargetError> {
+        match self {
+            Self::Remote(config) => {
+                let mut config = config.as_ref().clone();
+                if let Some(token) = token {
+                    config.auth_info = AuthInfo::default();
+                    if token != "none" {
+                        config.auth_info.token = Some(token.to_owned().into());
+                    }
+                }
+                Client::try_from(config).map_err(TargetError::Client)
+            }
+        }
+    }
+}
