@@ -84,6 +84,9 @@ async fn record(script: &Script, target: &Target) -> Result<Golden, Box<dyn std:
     let exchanges = play(script, target)
         .await
         .map_err(|error| format!("{}: {}", script.id(), chain(&error)))?;
+    if let Some(waiting) = exchanges.iter().find(|exchange| exchange.unmet) {
+        return Err(format!("{}: `{}` waited in vain", script.id(), waiting.title).into());
+    }
     Ok(Golden::of(script, "v1.35.4", normalise(&script.text, exchanges)))
 }
 

@@ -82,7 +82,8 @@ impl Context {
     fn survey_metadata(&mut self, metadata: &Map<String, Value>) {
         let text = |key: &str| metadata.get(key).and_then(Value::as_str);
         let Some(name) = text("name") else { return };
-        if let Some(prefix) = text("generateName")
+        // The server cuts a prefix so that the suffix still fits into a label's length.
+        if let Some(prefix) = text("generateName").map(|prefix| prefix.get(..58).unwrap_or(prefix))
             && name.starts_with(prefix)
             && name.len() > prefix.len()
             && !self.generated.contains_key(name)

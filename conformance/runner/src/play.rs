@@ -43,6 +43,8 @@ pub struct Exchange {
     pub masks: Vec<String>,
     /// Played only to bring about a state.
     pub quiet: bool,
+    /// Whether the step waited for something that did not come about.
+    pub unmet: bool,
 }
 
 /// An answer's body.
@@ -176,8 +178,9 @@ impl Session {
         } else {
             let mut left = POLL.1;
             loop {
-                let exchange = self.send(step).await?;
+                let mut exchange = self.send(step).await?;
                 left -= 1;
+                exchange.unmet = left == 0;
                 if left == 0
                     || step.until.as_ref().is_none_or(|condition| holds(condition, &exchange))
                 {
@@ -246,6 +249,7 @@ impl Session {
             unsorted_fields: Vec::new(),
             masks: step.masks.clone(),
             quiet: false,
+            unmet: false,
         };
         for name in HEADERS {
             let values = answer.headers().get_all(name).iter();

@@ -179,11 +179,15 @@ pattern!(TOKEN_VOLUME, r"kube-api-access-[a-z0-9]{5}\b");
 pattern!(CERTIFICATE, r"(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----\n?");
 pattern!(TOO_OLD, r"(too old resource version: \d+ )\(\d+\)");
 pattern!(TOO_LARGE, r"(Too large resource version: \d+, current: )\d+");
-pattern!(PRECONDITION, r"(ResourceVersion in object meta: )(\d+)");
+pattern!(
+    QUOTED,
+    r#"((?:ResourceVersion in object meta: |ResourceVersion in record \(|resourceVersion\\*"?: ?\\*"?))(\d+)"#
+);
 pattern!(ADDRESS, r"\b10\.96\.\d{1,3}\.\d{1,3}\b");
 pattern!(PORT, r":(3[0-2]\d{3})/");
 pattern!(SERVER, r"\b127\.0\.0\.1:\d+\b");
 pattern!(HASH, r"\?hash=[0-9A-F]+");
+pattern!(PREFIX, r#""generateName": "([^"]+)""#);
 pattern!(AGE, r"^(\d+[smhd]){1,2}$");
 
 /// Replaces each match that the script does not say itself.
@@ -260,7 +264,7 @@ fn version_in_message(context: &mut Context, leaf: &Leaf<'_>) -> Option<Value> {
     replace(context, leaf, &TOO_OLD, old)
         .or_else(|| replace(context, leaf, &TOO_LARGE, large))
         .or_else(|| {
-            replace(context, leaf, &PRECONDITION, |context, captures| {
+            replace(context, leaf, &QUOTED, |context, captures| {
                 let rank = context.rank(captures[2].parse().ok()?)?;
                 Some(format!("{}<version:{rank}>", &captures[1]))
             })
@@ -278,6 +282,19 @@ fn age(context: &mut Context, leaf: &Leaf<'_>) -> Option<Value> {
 fn generated_name(context: &mut Context, leaf: &Leaf<'_>) -> Option<Value> {
     let text = leaf.value.as_str()?;
     let mut new = text.to_owned();
+    // The name of an object that was refused shows only in the refusal.
+    for prefix in PREFIX.captures_iter(&context.script_text) {
+        let prefix = &prefix[1];
+        let pattern = format!("{}[bcdfghjklmnpqrstvwxz2-9]{{5}}\\b", regex::escape(prefix));
+        if let Ok(pattern) = Regex::new(&pattern) {
+            new = pattern
+                .replace_all(&new, |name: &Captures<'_>| match context.generated.get(&name[0]) {
+                    Some(stand_in) => stand_in.clone(),
+                    None => format!("{prefix}<suffix>"),
+                })
+                .into_owned();
+        }
+    }
     for (name, stand_in) in &context.generated {
         if new.contains(name.as_str()) {
             new = new.replace(name.as_str(), stand_in);
@@ -343,6 +360,7 @@ mod tests {
             unsorted_fields: Vec::new(),
             masks: Vec::new(),
             quiet: false,
+            unmet: false,
         };
         super::super::normalise("", vec![exchange])
     }
