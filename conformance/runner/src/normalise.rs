@@ -164,6 +164,11 @@ impl Context {
         }
         let mut finish = |mut value: Value| {
             order_managers(&mut value);
+            for pointer in &exchange.unordered {
+                if let Some(Value::Array(items)) = value.pointer_mut(pointer) {
+                    items.sort_by_cached_key(Value::to_string);
+                }
+            }
             for mask in &exchange.masks {
                 let parts: Vec<&str> = mask.split('/').skip(1).collect();
                 let hits = blank(&mut value, &parts);

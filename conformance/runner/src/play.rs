@@ -41,6 +41,8 @@ pub struct Exchange {
     pub unsorted_fields: Vec<String>,
     /// Paths that the step asks to leave out.
     pub masks: Vec<String>,
+    /// Lists whose order means nothing.
+    pub unordered: Vec<String>,
     /// Played only to bring about a state.
     pub quiet: bool,
     /// Whether the step waited for something that did not come about.
@@ -106,6 +108,9 @@ pub async fn play(script: &Script, target: &Target) -> Result<Vec<Exchange>, Pla
     session.streams.clear();
     if script.namespace {
         let path = format!("/api/v1/namespaces/{}", script.own_namespace());
+        // No kubelet is there to end pods that were bound to a node.
+        let pods = format!("{path}/pods?gracePeriodSeconds=0");
+        session.plain("DELETE", &pods, String::new()).await?;
         session.plain("DELETE", &path, String::new()).await?;
     }
     match stopped {
@@ -248,6 +253,7 @@ impl Session {
             indented: false,
             unsorted_fields: Vec::new(),
             masks: step.masks.clone(),
+            unordered: step.unordered.clone(),
             quiet: false,
             unmet: false,
         };
@@ -333,7 +339,8 @@ fn unsorted_fields(text: &str) -> Vec<String> {
         let Some(Ok(value)) = documents.next() else { continue };
         let raw = rest[..documents.byte_offset()].trim();
         let compact: String = raw.lines().map(str::trim).collect();
-        if compact.replace(": {", ":{") != value.to_string() {
+        let sorted = value.to_string();
+        if compact.replace(": {", ":{") != sorted {
             found.push(compact);
         }
     }
@@ -371,10 +378,9 @@ impl Lines {
                 None => return events,
             }
         }
-        while then_quiet {
-            match self.next(QUIET).await {
-                Some(event) => events.push(event),
-                None => break,
+        if then_quiet {
+            while let Some(event) = self.next(QUIET).await {
+                events.push(event);
             }
         }
         events
@@ -392,5 +398,20 @@ impl Lines {
                 _ => return None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_set_is_kept_as_text_when_its_keys_are_not_sorted() {
+        let sorted = r#"{"metadata":{"managedFields":[{"fieldsV1":{"f:a":{".":{},"f:b":{}}}}]}}"#;
+        assert!(unsorted_fields(sorted).is_empty());
+        let indented = "{\"fieldsV1\": {\n  \"f:a\": {\n    \"f:b\": {}\n  }\n}}";
+        assert!(unsorted_fields(indented).is_empty());
+        let unsorted = r#"{"fieldsV1":{"f:b":{},"f:a":{}}}"#;
+        assert_eq!(unsorted_fields(unsorted), [r#"{"f:b":{},"f:a":{}}"#]);
     }
 }

@@ -149,26 +149,30 @@ fn shown(value: Option<&Value>) -> String {
 /// What an outcome's differences have in common with others': the first place, and for scalars the values.
 fn signature(outcome: &Outcome) -> String {
     let Some(first) = outcome.differences.first() else { return String::new() };
-    let place: Vec<_> = first
-        .place
-        .split('/')
-        .map(|part| if part.parse::<usize>().is_ok() { "*" } else { part })
-        .collect();
-    let brief = |value: Option<&Value>| {
-        let text = value.map_or_else(|| "(nothing)".to_owned(), Value::to_string);
-        text.chars().take(70).collect::<String>()
+    let mut place = Vec::new();
+    for part in first.place.split('/') {
+        place.push(if part.parse::<usize>().is_ok() { "*" } else { part });
+        if part == "managedFields" {
+            return place.join("/");
+        }
+    }
+    let brief = |value: Option<&Value>| match value {
+        None => "(nothing)".to_owned(),
+        Some(Value::Object(_)) => "{...}".to_owned(),
+        Some(Value::Array(_)) => "[...]".to_owned(),
+        Some(scalar) => scalar.to_string().chars().take(90).collect(),
     };
-    let mut text = format!(
-        "{}: {} -> {}",
-        place.join("/"),
-        brief(first.real.as_ref()),
-        brief(first.ours.as_ref())
-    );
-    let said = |wanted: &str| outcome.differences.iter().find(|d| d.place == wanted);
+    if place.ends_with(&["description"]) {
+        return place.join("/");
+    }
+    let (real, ours) = (brief(first.real.as_ref()), brief(first.ours.as_ref()));
+    let mut text = format!("{}: {real} -> {ours}", place.join("/"));
+    let message = outcome.differences.iter().find(|difference| difference.place == "body/message");
     if first.place == "status"
-        && let Some(message) = said("body/message")
+        && let Some(message) = message
     {
-        text.push_str(&format!("; says {}", brief(message.ours.as_ref())));
+        write!(text, "; says {}", brief(message.ours.as_ref()))
+            .expect("because a string takes all");
     }
     text
 }

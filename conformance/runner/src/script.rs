@@ -50,6 +50,8 @@ pub struct Step {
     pub captures: BTreeMap<String, String>,
     /// Paths whose values are not compared; `*` stands for any one part.
     pub masks: Vec<String>,
+    /// Lists whose order means nothing, because the real server takes it from a Go map.
+    pub unordered: Vec<String>,
     /// How the answer is read.
     pub reading: Reading,
     /// Played, but neither counted nor compared.
@@ -139,7 +141,7 @@ impl Script {
                         let (method, path) = line
                             .split_once(' ')
                             .ok_or_else(|| fail(number, format!("`{line}` is no request")))?;
-                        step.method = method.to_owned();
+                        method.clone_into(&mut step.method);
                         path.trim().clone_into(&mut step.path);
                         part = Part::Headers;
                     }
@@ -191,6 +193,7 @@ impl Step {
         match word {
             "quiet" => self.quiet = true,
             "mask" => self.masks.push(rest.to_owned()),
+            "unordered" => self.unordered.push(rest.to_owned()),
             "open" => self.reading = Reading::Open(rest.to_owned()),
             "capture" => {
                 let (name, pointer) =

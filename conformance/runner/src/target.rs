@@ -2,10 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request};
+use jiff::Timestamp;
 use kube::Client;
+use kube::client::Body;
 use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig};
 
+use sluice_cluster::Cluster;
+use tower::ServiceExt as _;
+
 use crate::script::Script;
+
+/// What the embedded server draws its uids and names from.
+const SEED: u64 = 7;
+/// When it starts, on the embedded server's clock: a moment that no script mentions.
+const EPOCH: Timestamp = Timestamp::constant(1_830_000_000, 0);
 
 /// A server: a real one behind a kubeconfig, or the embedded one, new for every script.
 #[derive(Clone, Debug)]
@@ -30,15 +42,20 @@ pub enum TargetError {
 /// A running server, as one script sees it.
 pub(crate) enum Server {
     Remote(Box<Config>),
+    Embedded(Cluster),
 }
 
 impl Target {
-    pub(crate) async fn server(&self, _script: &Script) -> Result<Server, TargetError> {
+    pub(crate) async fn server(&self, script: &Script) -> Result<Server, TargetError> {
         match self {
             Self::Kubeconfig(path) => Ok(Server::Remote(Box::new(
                 config(path).await.map_err(|error| TargetError::Kubeconfig(path.clone(), error))?,
             ))),
-            Self::Embedded => unimplemented!(),
+            Self::Embedded => {
+                let cluster =
+                    Cluster::builder().seed(SEED).epoch(EPOCH).workloads(script.workloads).build();
+                Ok(Server::Embedded(cluster))
+            }
         }
     }
 }
@@ -66,6 +83,22 @@ impl Server {
                     }
                 }
                 Client::try_from(config).map_err(TargetError::Client)
+            }
+            Self::Embedded(cluster) => {
+                // In process a request without credentials is the administrator's.
+                let credential = match token {
+                    None => None,
+                    Some("none") => Some("Anonymous".to_owned()),
+                    Some(token) => Some(format!("Bearer {token}")),
+                };
+                let credential = credential.and_then(|text| HeaderValue::from_str(&text).ok());
+                let service = cluster.service().map_request(move |mut request: Request<Body>| {
+                    if let Some(credential) = &credential {
+                        request.headers_mut().insert(AUTHORIZATION, credential.clone());
+                    }
+                    request
+                });
+                Ok(Client::new(service, "default"))
             }
         }
     }

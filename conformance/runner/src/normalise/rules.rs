@@ -359,6 +359,7 @@ mod tests {
             indented: false,
             unsorted_fields: Vec::new(),
             masks: Vec::new(),
+            unordered: Vec::new(),
             quiet: false,
             unmet: false,
         };
