@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sluice_base::gojson::quote;
+use sluice_schema::field::{FieldError, Path};
 use sluice_schema::gotypes::Document;
 
 use crate::call::Call;
@@ -78,6 +79,14 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
     }
     if !given_kind.is_empty() && given_kind != resource.kind {
         let (group, version) = given_version.rsplit_once('/').unwrap_or(("", &given_version));
+        if resource.shape.is_custom() && given_version == expected {
+            let path = Path::new("kind");
+            let why = format!("must be {}", resource.kind);
+            let error = FieldError::invalid(&path, given_kind.as_str(), why);
+            let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
+            let name = name.and_then(Document::as_str).unwrap_or_default();
+            return Err(Status::invalid(&resource.group, &given_kind, name, &[error]));
+        }
         let known = recorded_kind(group, version, &given_kind);
         let why = if known || resource.shape.is_custom() {
             format!("no kind {} is registered", quote(&given_kind))

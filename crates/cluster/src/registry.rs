@@ -44,15 +44,9 @@ impl Registry {
         self.custom.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
     }
 
-    /// Whether anything is served in a group.
+    /// Whether a group is built in. Below others, whatever is not served is not even a resource.
     pub(crate) fn has_group(&self, group: &str) -> bool {
         self.builtin.values().any(|resource| resource.group == group)
-            || self
-                .custom
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .values()
-                .any(|resource| resource.group == group)
     }
 
     /// Every served resource, in the order of group, version and plural.

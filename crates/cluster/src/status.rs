@@ -208,9 +208,11 @@ impl Status {
             "metadata": metadata,
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         });
+        if !self.reason.is_empty() {
+            out["reason"] = self.reason.into();
+        }
         if let Some(details) = &self.details {
             out["details"] = details.clone();
         }

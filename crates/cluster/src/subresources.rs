@@ -17,7 +17,11 @@ use crate::verbs;
 /// Serves a request to a subresource.
 pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
     let Some(found) = call.resource.subresources.get(&call.info.subresource) else {
-        return Err(Status::no_such_resource());
+        return Err(if call.resource.shape.is_custom() {
+            call.resource.not_found(&call.info.name)
+        } else {
+            Status::no_such_resource()
+        });
     };
     if !found.verbs.iter().any(|verb| verb == call.info.verb) {
         return Err(verbs::not_allowed());

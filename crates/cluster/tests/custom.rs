@@ -160,7 +160,7 @@ async fn a_definition_is_defaulted_and_established() {
     let list = server.get("/apis/example.com/v1").await.body;
     let names: Vec<&Value> =
         list["resources"].as_array().unwrap().iter().map(|entry| &entry["name"]).collect();
-    assert_eq!(names, ["widgets", "widgets/scale", "widgets/status"]);
+    assert_eq!(names, ["widgets", "widgets/status", "widgets/scale"]);
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]
@@ -193,7 +193,10 @@ async fn objects_are_served_in_every_version_and_kept_in_one() {
     let path = "/apis/example.com/v1alpha1/namespaces/default/widgets/a";
     let other = server.get(path).await;
     assert_eq!(other.body["apiVersion"], "example.com/v1alpha1");
-    assert_eq!(other.warnings, [r#"299 - "example.com/v1alpha1 Widget is deprecated""#]);
+    assert_eq!(
+        other.warnings,
+        [r#"299 - "example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget""#]
+    );
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]

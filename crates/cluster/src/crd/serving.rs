@@ -14,6 +14,7 @@ use super::version::Version;
 use crate::resource::{Resource, Subresource};
 use crate::store::GroupResource;
 use crate::table::Columns;
+use crate::version_order;
 
 const VERBS: [&str; 8] =
     ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -81,7 +82,7 @@ pub(super) fn resources(definition: &Value, revision: u64) -> Vec<Resource> {
                 hooks: served.clone(),
                 shape: served,
                 columns: Columns::Computed(Arc::new(columns)),
-                deprecation: deprecation(version, &group, &name, &kind),
+                deprecation: deprecation(version, versions, &group, &kind),
                 storage_hash: Some(storage_hash(&group, &storage, &kind)),
                 definition: revision,
             }
@@ -115,12 +116,23 @@ fn subresources(
     out
 }
 
-fn deprecation(version: &Value, group: &str, name: &str, kind: &str) -> Option<String> {
+/// The warning of a deprecated version: its own words, or a hint to a newer version.
+fn deprecation(version: &Value, all: &[Value], group: &str, kind: &str) -> Option<String> {
     if version["deprecated"] != true {
         return None;
     }
-    let own = version.get("deprecationWarning").and_then(Value::as_str).map(str::to_owned);
-    Some(own.unwrap_or_else(|| format!("{group}/{name} {kind} is deprecated")))
+    if let Some(own) = version.get("deprecationWarning").and_then(Value::as_str) {
+        return Some(own.to_owned());
+    }
+    let name = text(version, "name");
+    let newer = all
+        .iter()
+        .filter(|other| other["served"] == true && other["deprecated"] != true)
+        .map(|other| text(other, "name"))
+        .filter(|other| version_order::compare(other, &name).is_gt())
+        .max_by(|left, right| version_order::compare(left, right));
+    let instead = newer.map(|newer| format!("; use {group}/{newer} {kind}")).unwrap_or_default();
+    Some(format!("{group}/{name} {kind} is deprecated{instead}"))
 }
 
 /// What discovery shows so that clients notice when objects move to another storage version.

@@ -130,7 +130,8 @@ impl CustomGroup {
         let mut list = Vec::new();
         for resource in resources {
             list.push(legacy_resource(resource));
-            for (name, subresource) in &resource.subresources {
+            // `status` comes before `scale`.
+            for (name, subresource) in resource.subresources.iter().rev() {
                 let mut entry = json!({
                     "name": format!("{}/{name}", resource.plural),
                     "singularName": "",
@@ -173,6 +174,7 @@ fn aggregated_resource(resource: &Resource) -> Value {
         out["subresources"] = resource
             .subresources
             .iter()
+            .rev()
             .map(|(name, sub)| {
                 json!({
                     "subresource": name,

@@ -2,6 +2,7 @@
 
 use http::Response;
 use serde_json::{Map, Value, json};
+use sluice_base::gojson::quote;
 use sluice_schema::field::{FieldError, Path};
 
 use crate::body::{self, Body};
@@ -25,6 +26,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
             .get(&call.resource.storage, &call.key())
             .ok_or_else(|| call.resource.not_found(&call.info.name))?;
         let parent = call.resource.shape.from_storage(&stored.value);
+        check_replicas(call, &parent, &paths)?;
         let scale = scale_of(&parent, &paths);
         return Ok(body::object(200, call.wanted.encoding, &scale));
     }
@@ -38,6 +40,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     };
     let written = writer
         .update(&call.info.name, Precondition::Computed, false, &mut |parent| {
+            check_replicas(call, parent, &paths)?;
             let old = scale_of(parent, &paths);
             let scale = match &wanted {
                 Some(scale) => scale.clone(),
@@ -47,6 +50,15 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
         })
         .await?;
     Ok(body::object(200, call.wanted.encoding, &scale_of(&written.object, &paths)))
+}
+
+/// A custom object has a scale only while it says how many replicas it wants.
+fn check_replicas(call: &Call, parent: &Value, paths: &ScalePaths) -> Result<(), Status> {
+    if call.resource.shape.is_custom() && at(parent, &paths.spec).is_none() {
+        let why = format!("the spec replicas field {} does not exist", quote(&paths.spec));
+        return Err(Status::internal(&why));
+    }
+    Ok(())
 }
 
 /// The scale of an object.

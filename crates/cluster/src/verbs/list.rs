@@ -89,13 +89,16 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
 pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body>, Status> {
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), selection.revision.to_string().into());
+    let resource = &call.resource;
     if let Some(token) = selection.continue_token {
         metadata.insert("continue".to_owned(), token.into());
+    } else if resource.shape.is_custom() && call.wanted.form == Form::Object {
+        // Lists of custom objects are maps, not structs that leave empty fields out.
+        metadata.insert("continue".to_owned(), "".into());
     }
     if let Some(remaining) = selection.remaining {
         metadata.insert("remainingItemCount".to_owned(), remaining.into());
     }
-    let resource = &call.resource;
     let answer = match call.wanted.form {
         Form::Object => {
             let custom = resource.shape.is_custom();

@@ -94,6 +94,8 @@ impl Writer<'_> {
             return Ok(Some(Written { object: Arc::new(object), warnings }));
         }
         let key = self.key(name);
+        // Whoever removes the last finalizer gets back what they sent, not the deletion.
+        let last = gone.then(|| Arc::new(object.clone()));
         let value = resource.shape.to_storage(object);
         let result = if gone {
             self.state.store.delete(&resource.storage, &key, stored.revision, value)
@@ -102,7 +104,9 @@ impl Writer<'_> {
         };
         match result {
             Ok(stored) => Ok(Some(Written {
-                object: Arc::new(resource.shape.from_storage(&stored.value).into_owned()),
+                object: last.unwrap_or_else(|| {
+                    Arc::new(resource.shape.from_storage(&stored.value).into_owned())
+                }),
                 warnings,
             })),
             Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
@@ -138,7 +142,8 @@ impl Writer<'_> {
             {
                 let path = Path::new("metadata").child("resourceVersion");
                 let error = FieldError::invalid(&path, 0, "must be specified for an update");
-                return Err(Status::invalid(&resource.group, &resource.kind, name, &[error]));
+                // Upstream names the resource where elsewhere it names the kind.
+                return Err(Status::invalid(&resource.group, &resource.plural, name, &[error]));
             }
             return Ok(());
         }
