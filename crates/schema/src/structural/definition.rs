@@ -25,13 +25,12 @@ pub use conditions::{
 };
 use internal::Internal;
 pub use ratchet::unrecognized_formats;
-pub use schema::RuleSite;
 
 /// What the expression engine says about the CEL rules of a schema; it lives outside this crate.
 pub trait Rules {
-    /// What is wrong with the rules of one node: do they compile, may they use `oldSelf`, do they
-    /// cost too much.
-    fn check(&self, site: &RuleSite<'_>) -> Vec<FieldError>;
+    /// What is wrong with the rules of a schema (as written, and otherwise in order): do they
+    /// compile, may they use `oldSelf`, do they cost too much.
+    fn check(&self, schema: &Value, path: &Path) -> Vec<FieldError>;
     /// What the rules of `schema` and below say about a default value.
     fn check_default(&self, schema: &Schema, value: &Value, path: &Path) -> Vec<FieldError>;
 }
@@ -41,7 +40,7 @@ pub trait Rules {
 pub struct Unchecked;
 
 impl Rules for Unchecked {
-    fn check(&self, _: &RuleSite<'_>) -> Vec<FieldError> {
+    fn check(&self, _: &Value, _: &Path) -> Vec<FieldError> {
         Vec::new()
     }
 

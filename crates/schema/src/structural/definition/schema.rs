@@ -38,22 +38,6 @@ const FORBIDDEN_AT_ROOT: [&str; 22] = [
 const REASONS: [&str; 4] =
     ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
-/// Where rules stand, for the engine that compiles them.
-#[derive(Debug)]
-pub struct RuleSite<'a> {
-    /// The node that has the rules, as written.
-    pub node: &'a Value,
-    /// The root of its schema, as written.
-    pub root: &'a Value,
-    /// Where the node is, in the notation of field errors.
-    pub path: &'a Path,
-    /// How often the node can occur in one object: the limits of the lists and maps around it,
-    /// outermost first; `None` is no limit.
-    pub limits: &'a [Option<u64>],
-    /// The node at and below which `oldSelf` means nothing, because items cannot be told apart.
-    pub uncorrelatable: Option<&'a Path>,
-}
-
 fn is_set(value: &Value, key: &str) -> bool {
     match value.get(key) {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -106,19 +90,14 @@ pub(super) fn validate(
             }
         }
     }
-    let mut walker = Walker {
-        tolerance,
-        rules: checks_rules.then_some(rules),
-        root: schema,
-        errors: Vec::new(),
-        rule_errors: Vec::new(),
-        limits: Vec::new(),
-    };
-    walker.node(schema, &at, true, true, &Surroundings::default());
+    let mut walker = Walker { tolerance, errors: Vec::new() };
+    walker.node(schema, &at, true, &Surroundings::default());
     errors.append(&mut walker.errors);
-    errors.append(&mut walker.rule_errors);
     if errors.is_empty() {
         errors.extend(unreadable);
+    }
+    if errors.is_empty() && checks_rules {
+        errors = rules.check(schema, &at);
     }
     errors
 }
@@ -145,29 +124,23 @@ struct Surroundings {
     /// Why defaults are forbidden here, if they are.
     no_defaults: Option<String>,
     inside_meta: bool,
-    uncorrelatable: Option<Path>,
 }
 
 struct Walker<'a> {
     tolerance: &'a Tolerance,
-    /// Absent below `allOf` and the like, and in schemas that are not structural.
-    rules: Option<&'a dyn Rules>,
-    root: &'a Value,
     errors: Vec<FieldError>,
-    rule_errors: Vec<FieldError>,
-    limits: Vec<Option<u64>>,
 }
 
 impl Walker<'_> {
-    fn node(&mut self, node: &Value, path: &Path, root: bool, ruled: bool, around: &Surroundings) {
+    fn node(&mut self, node: &Value, path: &Path, root: bool, around: &Surroundings) {
         self.check_standard(node, path, around);
         if flag(node, "uniqueItems") {
             let why =
                 "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             self.errors.push(FieldError::forbidden(&path.child("uniqueItems"), why));
         }
-        self.additional_properties(node, path, ruled, around);
-        self.properties(node, path, root, ruled, around);
+        self.additional_properties(node, path, around);
+        self.properties(node, path, root, around);
         if let Some(branch) = node.get("not") {
             self.branch(branch, &path.child("not"), around);
         }
@@ -181,7 +154,7 @@ impl Walker<'_> {
         {
             self.branch(branch, &path.child("definitions").key(name), around);
         }
-        self.items(node, path, ruled, around);
+        self.items(node, path, around);
         for (name, branch) in
             node.get("dependencies").and_then(Value::as_object).into_iter().flatten()
         {
@@ -196,12 +169,12 @@ impl Walker<'_> {
         if !self.tolerance.invalid_map_keys {
             self.errors.extend(map_key_errors(node, path));
         }
-        self.check_rules(node, path, ruled, around);
+        self.check_rules(node, path);
     }
 
     fn branch(&mut self, branch: &Value, path: &Path, around: &Surroundings) {
         if branch.is_object() {
-            self.node(branch, path, false, false, around);
+            self.node(branch, path, false, around);
         }
     }
 
@@ -246,13 +219,7 @@ impl Walker<'_> {
         }
     }
 
-    fn additional_properties(
-        &mut self,
-        node: &Value,
-        path: &Path,
-        ruled: bool,
-        around: &Surroundings,
-    ) {
+    fn additional_properties(&mut self, node: &Value, path: &Path, around: &Surroundings) {
         let Some(additional) = node.get("additionalProperties").filter(|found| !found.is_null())
         else {
             return;
@@ -270,52 +237,33 @@ impl Walker<'_> {
             let why = "inside additionalProperties applying to object metadata";
             below.no_defaults = Some(why.to_owned());
         }
-        self.limits.push(limit(node, "maxProperties"));
-        self.node(additional, &at, false, ruled, &below);
-        self.limits.pop();
+        self.node(additional, &at, false, &below);
     }
 
-    fn properties(
-        &mut self,
-        node: &Value,
-        path: &Path,
-        root: bool,
-        ruled: bool,
-        around: &Surroundings,
-    ) {
+    fn properties(&mut self, node: &Value, path: &Path, root: bool, around: &Surroundings) {
         let Some(properties) = node.get("properties").and_then(Value::as_object) else { return };
-        let map_type = node.get("x-kubernetes-map-type").and_then(Value::as_str);
         for (name, property) in properties {
             let mut below = around.clone();
-            if !matches!(map_type, None | Some("granular" | "atomic")) {
-                below.uncorrelatable.get_or_insert_with(|| path.clone());
-            }
             if (root || flag(node, "x-kubernetes-embedded-resource")) && is_meta_field(name) {
                 below.inside_meta = true;
                 if root {
                     below.no_defaults = Some(format!("in top-level {name}"));
                 }
             }
-            self.node(property, &path.child("properties").key(name), false, ruled, &below);
+            self.node(property, &path.child("properties").key(name), false, &below);
         }
     }
 
-    fn items(&mut self, node: &Value, path: &Path, ruled: bool, around: &Surroundings) {
+    fn items(&mut self, node: &Value, path: &Path, around: &Surroundings) {
         let Some(items) = node.get("items").filter(|items| !items.is_null()) else { return };
-        let mut below = around.clone();
-        if node.get("x-kubernetes-list-type").and_then(Value::as_str) != Some("map") {
-            below.uncorrelatable.get_or_insert_with(|| path.clone());
-        }
-        self.limits.push(limit(node, "maxItems"));
         match items {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.node(item, &path.child("items").index(index), false, ruled, &below);
+                    self.node(item, &path.child("items").index(index), false, around);
                 }
             }
-            item => self.node(item, &path.child("items"), false, ruled, &below),
+            item => self.node(item, &path.child("items"), false, around),
         }
-        self.limits.pop();
     }
 
     fn check_map_type(&mut self, node: &Value, path: &Path) {
@@ -416,31 +364,12 @@ impl Walker<'_> {
         }
     }
 
-    fn check_rules(&mut self, node: &Value, path: &Path, ruled: bool, around: &Surroundings) {
-        let written = list(node, "x-kubernetes-validations");
-        if written.is_empty() {
-            return;
-        }
-        let before = self.errors.len();
-        for (index, rule) in written.iter().enumerate() {
+    fn check_rules(&mut self, node: &Value, path: &Path) {
+        for (index, rule) in list(node, "x-kubernetes-validations").iter().enumerate() {
             let at = path.child("x-kubernetes-validations").index(index);
             self.errors.extend(check_rule(node, rule, &at));
         }
-        // Upstream compiles the rules of a node when nothing is wrong at and below it.
-        if let Some(rules) = self.rules.filter(|_| ruled && before == self.errors.len()) {
-            self.rule_errors.extend(rules.check(&RuleSite {
-                node,
-                root: self.root,
-                path,
-                limits: &self.limits,
-                uncorrelatable: around.uncorrelatable.as_ref(),
-            }));
-        }
     }
-}
-
-fn limit(node: &Value, key: &str) -> Option<u64> {
-    node.get(key).and_then(Value::as_u64)
 }
 
 fn check_rule(node: &Value, rule: &Value, at: &Path) -> Vec<FieldError> {
