@@ -324,3 +324,41 @@ async fn clients_find_the_parameters_and_schemas_they_look_for() {
             .is_object()
     );
 }
+
+/// The definitions of Flux as its release has them.
+fn flux_definitions() -> Vec<Value> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/crds");
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the recorded definitions") {
+        let path = entry.expect("a directory entry").path();
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let file = std::fs::File::open(&path).expect("a readable file");
+            let document: Value =
+                serde_json::from_reader(flate2::read::GzDecoder::new(file)).expect("JSON");
+            let found = match &document["crds"] {
+                Value::Object(named) => named.values().cloned().collect(),
+                Value::Array(list) => list.clone(),
+                _ => Vec::new(),
+            };
+            out.extend(found);
+        }
+    }
+    out
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn the_definitions_of_flux_are_established() {
+    let server = Server(Cluster::builder().seed(6).build());
+    let definitions = flux_definitions();
+    assert!(definitions.len() > 10, "only {} definitions found", definitions.len());
+    for definition in &definitions {
+        let made = server.post(DEFINITIONS, definition.clone()).await;
+        assert_eq!(made.code, 201, "{}", made.body["message"]);
+    }
+    for definition in &definitions {
+        let name = definition["metadata"]["name"].as_str().expect("a name");
+        server.until(&format!("{DEFINITIONS}/{name}"), is_established).await;
+    }
+    let index = server.get("/openapi/v3").await.body;
+    assert!(index["paths"]["apis/kustomize.toolkit.fluxcd.io/v1"].is_object());
+}
