@@ -16,6 +16,9 @@ import (
 type generator struct {
 	*rand.Rand
 	seeds []string
+	// The anchors of the document so far; whether it has any at all.
+	anchors  int
+	anchored bool
 }
 
 var atoms = strings.Fields(`
@@ -144,8 +147,26 @@ func (g *generator) blockScalar(out *strings.Builder, indent string) {
 	}
 }
 
+// anchor puts an anchor in front of what follows.
+func (g *generator) anchor(out *strings.Builder) {
+	if g.anchored && g.Intn(3) == 0 {
+		g.anchors++
+		fmt.Fprintf(out, " &a%d", g.anchors)
+	}
+}
+
+func (g *generator) alias() string {
+	return fmt.Sprintf("*a%d", 1+g.Intn(g.anchors))
+}
+
 // block is a block collection, or a scalar on the rest of the line.
 func (g *generator) block(out *strings.Builder, indent string, depth int) {
+	if g.anchors > 0 && g.Intn(4) == 0 {
+		out.WriteString(" " + g.alias())
+		g.lineEnd(out)
+		return
+	}
+	g.anchor(out)
 	switch kind := g.Intn(8); {
 	case kind < 3 && depth > 0:
 		g.lineEnd(out)
@@ -168,7 +189,14 @@ func (g *generator) block(out *strings.Builder, indent string, depth int) {
 func (g *generator) mapping(out *strings.Builder, indent string, depth int) {
 	for i := 1 + g.Intn(3); i > 0; i-- {
 		g.comment(out, indent)
-		fmt.Fprintf(out, "%sk%d:", indent, i)
+		if g.anchors > 0 && g.Intn(4) == 0 {
+			merge := g.alias()
+			if g.Intn(2) == 0 {
+				merge = fmt.Sprintf("[%s, %s]", merge, g.alias())
+			}
+			fmt.Fprintf(out, "%s<<: %s\n", indent, merge)
+		}
+		fmt.Fprintf(out, "%sk%d:", indent, i+g.Intn(3))
 		if g.Intn(4) == 0 && depth > 0 {
 			g.lineEnd(out)
 			g.sequence(out, indent, depth-1)
@@ -197,6 +225,7 @@ func (g *generator) sequence(out *strings.Builder, indent string, depth int) {
 
 func (g *generator) document() string {
 	var out strings.Builder
+	g.anchors, g.anchored = 0, g.Intn(3) == 0
 	g.comment(&out, "")
 	if g.Intn(8) == 0 {
 		out.WriteString("---\n")
@@ -208,6 +237,7 @@ func (g *generator) document() string {
 	}
 	if g.Intn(10) == 0 {
 		out.WriteString("---\n")
+		g.anchors = 0
 		g.mapping(&out, "", 2)
 	}
 	return out.String()

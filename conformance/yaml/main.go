@@ -20,12 +20,13 @@ import (
 	"unicode/utf8"
 
 	yaml3 "go.yaml.in/yaml/v3"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	sigs "sigs.k8s.io/yaml"
 )
 
 // Oracle names what answered; kustomize v5.8.1 and Kubernetes 1.35 pin these versions or ones
 // that differ in no line of code.
-const Oracle = "sigs.k8s.io/yaml v1.6.0, go.yaml.in/yaml/v2 v2.4.3, go.yaml.in/yaml/v3 v3.0.4"
+const Oracle = "sigs.k8s.io/yaml v1.6.0, go.yaml.in/yaml/v2 v2.4.3, go.yaml.in/yaml/v3 v3.0.4, kyaml v0.21.1"
 
 type result struct {
 	Text   string `json:"text,omitempty"`
@@ -35,6 +36,10 @@ type result struct {
 	Strict string `json:"strict,omitempty"`
 	YAML   string `json:"yaml,omitempty"`
 	V3     v3     `json:"v3"`
+	// What kustomize's library says of the text: a value that is special in YAML 1.1, and how
+	// sequences are indented.
+	Special bool   `json:"special,omitempty"`
+	Indent  string `json:"indent,omitempty"`
 }
 
 type v3 struct {
@@ -48,6 +53,8 @@ type document struct {
 	Wide    string `json:"wide,omitempty"`
 	JSON    string `json:"json,omitempty"`
 	Error   string `json:"error,omitempty"`
+	// The text without aliases and merge keys, where that differs from Compact.
+	Expanded string `json:"expanded,omitempty"`
 }
 
 type node struct {
@@ -135,11 +142,67 @@ func toJSON(from *yaml3.Node) (out []byte, err error) {
 	return out, err
 }
 
+// cyclic tells whether following aliases never ends; kustomize would overflow its stack.
+func cyclic(from *yaml3.Node, open map[*yaml3.Node]bool) bool {
+	if from == nil {
+		return false
+	}
+	if open[from] {
+		return true
+	}
+	open[from] = true
+	defer delete(open, from)
+	for _, child := range from.Content {
+		if cyclic(child, open) {
+			return true
+		}
+	}
+	return cyclic(from.Alias, open)
+}
+
+// foreign gives the name of an alias to an anchor of an earlier document. go-yaml's decoder lets
+// that pass; kustomize, which cuts a text into documents first, never sees it.
+func foreign(from *yaml3.Node, known map[*yaml3.Node]bool) string {
+	known[from] = true
+	if from.Kind == yaml3.AliasNode && !known[from.Alias] {
+		return from.Value
+	}
+	for _, child := range from.Content {
+		if name := foreign(child, known); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func expand(from *yaml3.Node) (out string) {
+	if cyclic(from, map[*yaml3.Node]bool{}) {
+		return "cyclic"
+	}
+	err := protect(func() error {
+		tree := kyaml.NewRNode(from)
+		if err := tree.DeAnchor(); err != nil {
+			return err
+		}
+		var err error
+		out, err = emit(from, false)
+		return err
+	})
+	if err != nil {
+		return "error: " + strings.SplitN(err.Error(), "\n", 2)[0]
+	}
+	return out
+}
+
 func read(text []byte) (out result) {
 	if utf8.Valid(text) {
 		out.Text = string(text)
 	} else {
 		out.Bytes = base64.StdEncoding.EncodeToString(text)
+	}
+	out.Special = kyaml.IsValueNonString(string(text))
+	if indent := kyaml.DeriveSeqIndentStyle(string(text)); indent != "compact" {
+		out.Indent = indent
 	}
 	var converted []byte
 	err := protect(func() (err error) {
@@ -177,6 +240,10 @@ func read(text []byte) (out result) {
 			out.V3 = v3{Error: err.Error()}
 			return out
 		}
+		if name := foreign(&root, map[*yaml3.Node]bool{}); name != "" {
+			out.V3 = v3{Error: fmt.Sprintf("yaml: unknown anchor '%s' referenced", name)}
+			return out
+		}
 		document := document{Node: dump(&root)}
 		document.Compact, err = emit(&root, false)
 		if err != nil {
@@ -190,6 +257,9 @@ func read(text []byte) (out result) {
 			document.Error = err.Error()
 		} else {
 			document.JSON = string(converted)
+		}
+		if expanded := expand(&root); expanded != document.Compact {
+			document.Expanded = expanded
 		}
 		out.V3.Documents = append(out.V3.Documents, document)
 	}
@@ -236,7 +306,11 @@ func cases(root string) {
 		encoder := json.NewEncoder(encoded)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", " ")
-		fail(encoder.Encode(answer.V3))
+		fail(encoder.Encode(struct {
+			v3
+			Special bool   `json:"special,omitempty"`
+			Indent  string `json:"indent,omitempty"`
+		}{answer.V3, answer.Special, answer.Indent}))
 		write(dir, "expected.v3.json", encoded.String())
 	}
 	write(root, "ORACLE", Oracle+"\n")

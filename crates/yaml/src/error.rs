@@ -14,8 +14,8 @@ pub enum Error {
     },
     /// The text is YAML, but some of its values cannot be taken as they are.
     Values(Vec<String>),
-    /// The values are there, but JSON has no form for them.
-    Json(String),
+    /// What was read has no form where it should go, such as an infinity in JSON.
+    Unsupported(String),
 }
 
 impl Error {
@@ -32,7 +32,7 @@ impl Error {
                 let rest = problems.first()?.strip_prefix("line ")?;
                 rest.split_once(':')?.0.parse().ok()
             }
-            Self::Json(_) => None,
+            Self::Unsupported(_) => None,
         }
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Error {
             Self::Values(problems) => {
                 write!(formatter, "yaml: unmarshal errors:\n  {}", problems.join("\n  "))
             }
-            Self::Json(problem) => formatter.write_str(problem),
+            Self::Unsupported(problem) => formatter.write_str(problem),
         }
     }
 }

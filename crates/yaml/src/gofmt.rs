@@ -1,4 +1,4 @@
-//! Floats as Go prints them: `strconv` with the `g` verb, and `encoding/json`.
+//! Floats and texts as Go prints them: `strconv` with the `g` verb, `encoding/json`, and `%#v`.
 
 /// A float with as few digits as tell it apart, in exponent form below 1e-4 and from 1e6 on.
 pub(crate) fn general(value: f64) -> String {
@@ -37,6 +37,48 @@ fn shape(scientific: &str, positional: impl Fn() -> String) -> String {
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// A float as `%v` prints it.
+pub(crate) fn general_go(value: f64) -> String {
+    match general(value).as_str() {
+        ".inf" => "+Inf".to_owned(),
+        "-.inf" => "-Inf".to_owned(),
+        ".nan" => "NaN".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// `text` in Go's double quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{B}' => out.push_str("\\v"),
+            '\u{C}' => out.push_str("\\f"),
+            control if u32::from(control) < 0x20 || u32::from(control) == 0x7F => {
+                let _ = write!(out, "\\x{:02x}", u32::from(control));
+            }
+            hidden @ ('\u{80}'..='\u{A0}'
+            | '\u{AD}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{2028}'..='\u{202F}'
+            | '\u{FEFF}') => {
+                let _ = write!(out, "\\u{:04x}", u32::from(hidden));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
 }
 
 #[cfg(test)]

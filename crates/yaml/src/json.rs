@@ -5,7 +5,7 @@
 //! hold (a null key, an infinity) is found after everything else. The usual text goes straight to a
 //! JSON value; one that JSON cannot hold is read once more into Go's values to find Go's words.
 
-mod base64;
+pub(crate) mod base64;
 mod decode;
 mod go;
 
@@ -153,7 +153,7 @@ impl Key {
 }
 
 /// A float as it comes out of Go's JSON text: whole numbers lose their point on the way.
-fn float_to_json(value: f64) -> Option<Number> {
+pub(crate) fn float_to_json(value: f64) -> Option<Number> {
     // The bounds are powers of two, so they are exact.
     const SIGNED: f64 = 9_223_372_036_854_775_808.0;
     const UNSIGNED: f64 = 18_446_744_073_709_551_616.0;

@@ -1,5 +1,6 @@
 //! YAML documents as Go's tools read and write them.
 
+mod budget;
 mod emit;
 mod error;
 mod gofmt;
@@ -15,7 +16,9 @@ mod tree;
 pub use emit::{SequenceIndent, from_json};
 pub use error::Error;
 pub use json::{Duplicates, documents_to_json, to_json};
-pub use node::{Comments, Content, Document, Node, Position, parse, parse_as};
+pub use node::{
+    Comments, Content, Document, Node, Position, is_special_in_yaml_1_1, parse, parse_as,
+};
 pub use token::ScalarStyle;
 
 /// Whose reading of a text is meant.

@@ -1,13 +1,18 @@
 //! A document as a tree that can be changed and written again: kinds, tags, styles, comments,
 //! places.
 
+mod alias;
 mod comments;
+mod edit;
+mod expand;
+mod json;
 mod read;
 
 use std::borrow::Cow;
 
 use crate::token::ScalarStyle;
 
+pub use edit::is_special_in_yaml_1_1;
 pub use read::{parse, parse_as};
 
 /// A document of a stream.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sluice_yaml::{
-    Content, Document, Duplicates, Node, ScalarStyle, SequenceIndent, from_json, parse, to_json,
+    Content, Document, Duplicates, Node, ScalarStyle, SequenceIndent, from_json,
+    is_special_in_yaml_1_1, parse, to_json,
 };
 
 /// What the oracle says about one text.
@@ -84,7 +85,12 @@ fn read_line(number: usize, line: &str) -> Answer {
         error: text("error"),
         strict_error: text("strict"),
         yaml: text("yaml"),
-        v3: answer["v3"].take(),
+        v3: {
+            let mut v3 = answer["v3"].take();
+            v3["special"] = answer["special"].take();
+            v3["indent"] = answer["indent"].take();
+            v3
+        },
     }
 }
 
@@ -229,6 +235,17 @@ fn dump_document(document: &Document) -> Value {
 }
 
 fn check_nodes(differences: &mut Differences, answer: &Answer) {
+    if let Ok(text) = std::str::from_utf8(&answer.text) {
+        let special = answer.v3["special"].as_bool().unwrap_or_default();
+        let ours = is_special_in_yaml_1_1(text);
+        differences.compare("special", answer, &ours.to_string(), &special.to_string());
+        let ours = match SequenceIndent::detect(text) {
+            SequenceIndent::Compact => "compact",
+            SequenceIndent::Wide => "wide",
+        };
+        let theirs = answer.v3["indent"].as_str().unwrap_or("compact");
+        differences.compare("indent", answer, ours, theirs);
+    }
     let documents = match parse(&answer.text) {
         Ok(documents) => documents,
         Err(error) => {
@@ -253,6 +270,33 @@ fn check_nodes(differences: &mut Differences, answer: &Answer) {
         let ours = document.to_yaml(SequenceIndent::Wide);
         let wide = theirs["wide"].as_str().unwrap_or(compact);
         differences.compare("wide", answer, &ours, wide);
+        check_values(differences, answer, document, &theirs);
+    }
+}
+
+fn check_values(
+    differences: &mut Differences,
+    answer: &Answer,
+    document: &Document,
+    theirs: &Value,
+) {
+    let ours = document.to_json().map_or_else(|error| error.to_string(), |json| json.to_string());
+    let json = theirs["json"].as_str().map(|json| {
+        serde_json::from_str::<Value>(json).expect("the oracle writes JSON").to_string()
+    });
+    let expected = json.as_deref().or(theirs["error"].as_str()).unwrap_or_default();
+    differences.compare("v3 json", answer, &ours, expected);
+
+    let compact = theirs["compact"].as_str().unwrap_or_default();
+    let expanded = theirs["expanded"].as_str().unwrap_or(compact);
+    let mut document = document.clone();
+    let ours = match document.expand_aliases() {
+        Ok(()) => document.to_yaml(SequenceIndent::Compact),
+        Err(error) => format!("error: {error}"),
+    };
+    // Where aliases form a cycle the oracle would overflow its stack, and is not asked.
+    if expanded != "cyclic" {
+        differences.compare("expanded", answer, &ours, expanded);
     }
 }
 

@@ -23,6 +23,34 @@ pub enum SequenceIndent {
     Wide,
 }
 
+impl SequenceIndent {
+    /// How the first sequence under a key is indented in `text`; kustomize's way to keep a file's
+    /// style.
+    pub fn detect(text: &str) -> Self {
+        let lines: Vec<&str> = text.split('\n').collect();
+        for (number, line) in lines.iter().enumerate() {
+            let Some((before, _)) = line.split_once("- ") else { continue };
+            if before.contains(|character| character != ' ') {
+                continue;
+            }
+            let above = lines[..number].iter().rev();
+            let mut above = above.filter(|line| !line.trim_matches(' ').starts_with('#'));
+            let Some(key) = above.next().and_then(|line| line.split('#').next()) else { continue };
+            let name = key.trim_matches(' ');
+            if name.matches(':').count() != 1 || !name.ends_with(':') {
+                continue;
+            }
+            let indent = key.len() - key.trim_start_matches(' ').len();
+            match before.len().checked_sub(indent) {
+                Some(0) => return Self::Compact,
+                Some(2) => return Self::Wide,
+                _ => {}
+            }
+        }
+        Self::Compact
+    }
+}
+
 impl Document {
     /// The document's text, as go-yaml v3 writes it with kustomize's settings.
     pub fn to_yaml(&self, sequences: SequenceIndent) -> String {

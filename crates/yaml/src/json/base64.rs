@@ -4,7 +4,7 @@ use crate::error::Error;
 
 /// The text that base64 `text` stands for; like in Go's JSON, a byte that is not UTF-8 becomes
 /// U+FFFD.
-pub(super) fn decode_lossy(text: &str) -> Result<String, Error> {
+pub(crate) fn decode_lossy(text: &str) -> Result<String, Error> {
     let bytes = decode(text)
         .ok_or_else(|| Error::problem("!!binary value contains invalid base64 data"))?;
     let mut out = String::with_capacity(bytes.len());

@@ -1,6 +1,7 @@
 //! A tree's values in go-yaml v2's order of steps: aliases followed, merge keys applied, keys
 //! compared, and all of it counted against aliases that blow up.
 
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::json::go::Go;
 use crate::resolve::{Meaning, resolve, resolve_tagged, short_tag};
@@ -37,22 +38,11 @@ pub(super) struct Decoder<'t, 'a, B> {
     tree: &'t Tree<'a>,
     strict: bool,
     pub(super) build: B,
-    steps: usize,
-    alias_steps: usize,
+    budget: Budget,
     /// The aliases that are being followed.
     aliases: Vec<usize>,
     depth: usize,
     problems: Vec<String>,
-}
-
-/// The share of steps that may come from aliases: nearly all in a small document, a tenth in a
-/// huge one. go-yaml's figures.
-fn allowed_alias_share(steps: usize) -> f64 {
-    const LOW: f64 = 400_000.0;
-    const HIGH: f64 = 4_000_000.0;
-    #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
-    let steps = steps as f64;
-    0.99 - 0.89 * ((steps.clamp(LOW, HIGH) - LOW) / (HIGH - LOW))
 }
 
 impl<'t, 'a, B: Build> Decoder<'t, 'a, B> {
@@ -61,8 +51,7 @@ impl<'t, 'a, B: Build> Decoder<'t, 'a, B> {
             tree,
             strict,
             build,
-            steps: 0,
-            alias_steps: 0,
+            budget: Budget::default(),
             aliases: Vec::new(),
             depth: 0,
             problems: Vec::new(),
@@ -81,19 +70,7 @@ impl<'t, 'a, B: Build> Decoder<'t, 'a, B> {
     }
 
     fn step(&mut self) -> Result<(), Error> {
-        self.steps += 1;
-        if self.aliases.is_empty() {
-            return Ok(());
-        }
-        self.alias_steps += 1;
-        if self.alias_steps > 100 && self.steps > 1000 {
-            #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
-            let share = self.alias_steps as f64 / self.steps as f64;
-            if share > allowed_alias_share(self.steps) {
-                return Err(Error::problem("document contains excessive aliasing"));
-            }
-        }
-        Ok(())
+        self.budget.step(!self.aliases.is_empty())
     }
 
     /// Runs `read` one level deeper.

@@ -74,7 +74,7 @@ impl GoValue {
             Self::Slice(items) => items.iter().try_for_each(Self::check_keys),
             Self::Map(fields) => fields.iter().try_for_each(|(key, value)| {
                 if key.name().is_none() {
-                    return Err(Error::Json(format!(
+                    return Err(Error::Unsupported(format!(
                         "unsupported map key of type: {}, key: {}, value: {}",
                         key.go_type(),
                         key.to_go(),
@@ -94,7 +94,10 @@ impl GoValue {
             Self::Integer(value) => Value::from(*value),
             Self::Unsigned(value) => Value::from(*value),
             Self::Float(value) => Value::Number(float_to_json(*value).ok_or_else(|| {
-                Error::Json(format!("json: unsupported value: {}", float_to_go(*value)))
+                Error::Unsupported(format!(
+                    "json: unsupported value: {}",
+                    gofmt::general_go(*value)
+                ))
             })?),
             Self::Text(text) => Value::String(text.clone()),
             Self::Slice(items) => {
@@ -126,8 +129,8 @@ impl GoValue {
             Self::Bool(truth) => write!(out, "{truth}"),
             Self::Integer(value) => write!(out, "{value}"),
             Self::Unsigned(value) => write!(out, "{value:#x}"),
-            Self::Float(value) => write!(out, "{}", float_to_go(*value)),
-            Self::Text(text) => write!(out, "{}", quoted(text)),
+            Self::Float(value) => write!(out, "{}", gofmt::general_go(*value)),
+            Self::Text(text) => write!(out, "{}", gofmt::quoted(text)),
             Self::Slice(items) => {
                 out.push_str("[]interface {}{");
                 for (index, item) in items.iter().enumerate() {
@@ -161,8 +164,8 @@ impl Key {
             Self::Bool(truth) => truth.to_string(),
             Self::Integer(value) => value.to_string(),
             Self::Unsigned(value) => format!("{value:#x}"),
-            Self::Float(bits) => float_to_go(f64::from_bits(*bits)),
-            Self::Text(text) => quoted(text),
+            Self::Float(bits) => gofmt::general_go(f64::from_bits(*bits)),
+            Self::Text(text) => gofmt::quoted(text),
         }
     }
 
@@ -176,44 +179,4 @@ impl Key {
             Self::Text(_) => "string",
         }
     }
-}
-
-fn float_to_go(value: f64) -> String {
-    match gofmt::general(value).as_str() {
-        ".inf" => "+Inf".to_owned(),
-        "-.inf" => "-Inf".to_owned(),
-        ".nan" => "NaN".to_owned(),
-        text => text.to_owned(),
-    }
-}
-
-/// `text` in Go's double quotes.
-fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{B}' => out.push_str("\\v"),
-            '\u{C}' => out.push_str("\\f"),
-            control if u32::from(control) < 0x20 || u32::from(control) == 0x7F => {
-                let _ = write!(out, "\\x{:02x}", u32::from(control));
-            }
-            hidden @ ('\u{80}'..='\u{A0}'
-            | '\u{AD}'
-            | '\u{200B}'..='\u{200F}'
-            | '\u{2028}'..='\u{202F}'
-            | '\u{FEFF}') => {
-                let _ = write!(out, "\\u{:04x}", u32::from(hidden));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -1,0 +1,39 @@
+//! How far aliases may blow a document up.
+
+use crate::error::Error;
+
+/// Steps of a walk, and those of them that aliases caused.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    steps: usize,
+    alias_steps: usize,
+}
+
+/// The share of steps that may come from aliases: nearly all in a small document, a tenth in a
+/// huge one. go-yaml's figures.
+fn allowed_alias_share(steps: usize) -> f64 {
+    const LOW: f64 = 400_000.0;
+    const HIGH: f64 = 4_000_000.0;
+    #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
+    let steps = steps as f64;
+    0.99 - 0.89 * ((steps.clamp(LOW, HIGH) - LOW) / (HIGH - LOW))
+}
+
+impl Budget {
+    /// Counts a step, and complains where aliases blow the document up.
+    pub(crate) fn step(&mut self, in_alias: bool) -> Result<(), Error> {
+        self.steps += 1;
+        if !in_alias {
+            return Ok(());
+        }
+        self.alias_steps += 1;
+        if self.alias_steps > 100 && self.steps > 1000 {
+            #[expect(clippy::cast_precision_loss, reason = "a count far below 2^52")]
+            let share = self.alias_steps as f64 / self.steps as f64;
+            if share > allowed_alias_share(self.steps) {
+                return Err(Error::problem("document contains excessive aliasing"));
+            }
+        }
+        Ok(())
+    }
+}
