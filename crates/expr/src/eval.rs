@@ -1,0 +1,484 @@
+//! The evaluator: walks a program, counting what each step costs.
+
+mod fold;
+mod price;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::functions::convert::display;
+use crate::functions::numbers::exact_int;
+use crate::functions::{Call, lists};
+use crate::program::{CallNode, Node, Program, Variables};
+use crate::value::{EvalError, Key, List, Map, Outcome, Value, contains, equal};
+
+/// A variable of a fold.
+enum Slot<'p, 'v> {
+    /// Not set.
+    Empty,
+    /// Evaluated when first read.
+    Lazy(&'p Node),
+    /// Set.
+    Ready(Outcome<'v>),
+}
+
+/// What looking something up in a value came to.
+enum Found<'v> {
+    Value(Outcome<'v>),
+    /// There is no such key.
+    Missing,
+    /// There is no such index.
+    OutOfBounds,
+    /// The value has no parts at all.
+    NoParts,
+    /// The key cannot be one.
+    Unusable(EvalError),
+}
+
+pub(crate) struct Evaluator<'p, 'v, 'a> {
+    program: &'p Program,
+    variables: &'a dyn Variables<'v>,
+    slots: Vec<Slot<'p, 'v>>,
+    cost: u64,
+    limit: u64,
+}
+
+impl<'p, 'v, 'a> Evaluator<'p, 'v, 'a> {
+    pub(crate) fn new(program: &'p Program, variables: &'a dyn Variables<'v>, limit: u64) -> Self {
+        let slots = (0..program.slots).map(|_| Slot::Empty).collect();
+        Self { program, variables, slots, cost: 0, limit }
+    }
+
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    pub(crate) fn run(&mut self) -> Outcome<'v> {
+        let program = self.program;
+        let result = self.eval(&program.root);
+        if self.cost > self.limit {
+            return Err(EvalError::cost_limit());
+        }
+        result
+    }
+
+    /// Adds to the cost; past the limit everything ends.
+    fn spend(&mut self, cost: u64) -> Result<(), EvalError> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > self.limit { Err(EvalError::cost_limit()) } else { Ok(()) }
+    }
+
+    /// Evaluates a step as a value of its own.
+    fn eval(&mut self, node: &'p Node) -> Outcome<'v> {
+        match node {
+            Node::Const(value) => Ok(value.clone()),
+            Node::Conditional { .. } => self.resolve(node),
+            attribute if attribute.is_attribute() => {
+                let value = self.resolve(attribute);
+                let tested = matches!(attribute, Node::Select { test: true, .. });
+                self.spend(u64::from(!tested && !attribute.is_conditional()))?;
+                value
+            }
+            Node::And(terms) => self.logical(terms, false),
+            Node::Or(terms) => self.logical(terms, true),
+            Node::Equal { left, right, negated } => self.equality(left, right, *negated),
+            Node::Member { element, list } => {
+                let value = self.eval(element)?;
+                contains(list, &value).map(Value::Bool)
+            }
+            Node::OrElse { left, right, unwrap } => self.or_else(left, right, *unwrap),
+            Node::NotStrictlyFalse(operand) => {
+                let value = self.eval(operand);
+                self.spend(1)?;
+                match value {
+                    Err(error) if error.is_cancelled() => Err(error),
+                    Ok(Value::Bool(value)) => Ok(Value::Bool(value)),
+                    _ => Ok(Value::Bool(true)),
+                }
+            }
+            Node::Call(call) => self.call(call),
+            Node::Accumulate { slot, call } => self.accumulate(*slot, call),
+            Node::List(elements) => self.list(elements),
+            Node::Map(entries) => self.map(entries),
+            Node::Struct(value) => {
+                self.spend(price::STRUCT)?;
+                value.clone()
+            }
+            Node::Fold(fold) => self.fold(fold),
+            // Attributes are matched above.
+            _ => Err(EvalError::no_such_overload()),
+        }
+    }
+
+    /// Evaluates a step that further selection may follow: a path costs once, not once per part.
+    fn resolve(&mut self, node: &'p Node) -> Outcome<'v> {
+        match node {
+            Node::Variable(name) => self
+                .variable(name)
+                .unwrap_or_else(|| Err(EvalError::new(format!("no such attribute(s): {name}")))),
+            Node::VariableOr(name, fallback) => {
+                self.variable(name).unwrap_or_else(|| Ok(fallback.clone()))
+            }
+            Node::Local(slot) => self.local(*slot),
+            Node::Conditional { condition, then, otherwise } => {
+                let chosen = match self.eval(condition)? {
+                    Value::Bool(true) => then,
+                    Value::Bool(false) => otherwise,
+                    _ => return Err(EvalError::no_such_overload()),
+                };
+                self.operand(chosen)
+            }
+            Node::Select { operand, field, test, optional } => {
+                let value = self.operand(operand)?;
+                self.select(value, field, *test, *optional)
+            }
+            Node::Index { operand, index, optional } => {
+                let value = self.operand(operand)?;
+                self.index(value, index, *optional)
+            }
+            other => self.eval(other),
+        }
+    }
+
+    fn operand(&mut self, node: &'p Node) -> Outcome<'v> {
+        if node.is_attribute() { self.resolve(node) } else { self.eval(node) }
+    }
+
+    fn variable(&self, name: &str) -> Option<Outcome<'v>> {
+        self.variables.get(name)
+    }
+
+    fn local(&mut self, slot: usize) -> Outcome<'v> {
+        if let Slot::Lazy(initial) = self.slots[slot] {
+            let value = self.eval(initial);
+            self.slots[slot] = Slot::Ready(value);
+        }
+        match &self.slots[slot] {
+            Slot::Ready(value) => value.clone(),
+            _ => Err(EvalError::new("no such attribute(s): unset")),
+        }
+    }
+
+    fn select(
+        &mut self,
+        value: Value<'v>,
+        field: &'p str,
+        test: bool,
+        optional: bool,
+    ) -> Outcome<'v> {
+        let (value, within) = match value {
+            Value::Optional(None) if test => return Ok(Value::Bool(false)),
+            Value::Optional(None) => return Ok(Value::NONE),
+            Value::Optional(Some(inner)) => (Arc::unwrap_or_clone(inner), true),
+            value => (value, false),
+        };
+        let found = look_up(&value, &Value::from(field));
+        if test {
+            let present = present(&found);
+            if within && present != Ok(true) {
+                return present.map(Value::Bool);
+            }
+            self.spend(1)?;
+            return present.map(Value::Bool);
+        }
+        let key = || field.to_owned();
+        self.qualified(found, key, within || optional)
+    }
+
+    fn index(&mut self, value: Value<'v>, index: &'p Node, optional: bool) -> Outcome<'v> {
+        let (value, within) = match value {
+            Value::Optional(None) => return Ok(Value::NONE),
+            Value::Optional(Some(inner)) => (Arc::unwrap_or_clone(inner), true),
+            value => (value, false),
+        };
+        let key = match self.operand(index) {
+            Ok(key) => key,
+            Err(error) => {
+                if !error.is_cancelled() {
+                    self.spend(u64::from(!(within || optional)))?;
+                }
+                return Err(error);
+            }
+        };
+        let found = look_up(&value, &key);
+        self.qualified(found, || display(&key), within || optional)
+    }
+
+    /// What was found, as an optional if asked so; only what is there costs.
+    fn qualified(
+        &mut self,
+        found: Found<'v>,
+        key: impl Fn() -> String,
+        optional: bool,
+    ) -> Outcome<'v> {
+        if optional {
+            return match found {
+                Found::Value(value) => {
+                    self.spend(1)?;
+                    Ok(Value::some(value?))
+                }
+                Found::Unusable(error) => Err(error),
+                Found::Missing | Found::OutOfBounds | Found::NoParts => Ok(Value::NONE),
+            };
+        }
+        self.spend(1)?;
+        match found {
+            Found::Value(value) => value,
+            Found::Unusable(error) => Err(error),
+            Found::Missing | Found::NoParts => {
+                Err(EvalError::new(format!("no such key: {}", key())))
+            }
+            Found::OutOfBounds => Err(EvalError::new(format!("index out of bounds: {}", key()))),
+        }
+    }
+
+    /// `&&` and `||`: a decisive operand outweighs errors in others.
+    fn logical(&mut self, terms: &'p [Node], decisive: bool) -> Outcome<'v> {
+        let mut failure = None;
+        for term in terms {
+            match self.eval(term) {
+                Ok(Value::Bool(value)) if value == decisive => return Ok(Value::Bool(decisive)),
+                Ok(Value::Bool(_)) => {}
+                Ok(_) => {
+                    failure.get_or_insert_with(EvalError::no_such_overload);
+                }
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) => {
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        failure.map_or(Ok(Value::Bool(!decisive)), Err)
+    }
+
+    fn equality(&mut self, left: &'p Node, right: &'p Node, negated: bool) -> Outcome<'v> {
+        let args = [self.eval(left), self.eval(right)];
+        cancelled(&args)?;
+        let function = if negated { "_!=_" } else { "_==_" };
+        let result = match &args {
+            [Ok(one), Ok(two)] => match equal(one, two) {
+                Ok(same) => Ok(Value::Bool(same != negated)),
+                // Whatever is not plainly equal is different.
+                Err(_) if negated => Ok(Value::Bool(true)),
+                Err(error) => Err(error),
+            },
+            [Err(error), _] | [_, Err(error)] => Err(error.clone()),
+        };
+        let overload = if negated { "not_equals" } else { "equals" };
+        self.spend(price::call(function, Some(overload), &args, &result))?;
+        result
+    }
+
+    fn or_else(&mut self, left: &'p Node, right: &'p Node, unwrap: bool) -> Outcome<'v> {
+        match self.eval(left)? {
+            Value::Optional(None) => self.eval(right),
+            Value::Optional(Some(value)) if unwrap => Ok(Arc::unwrap_or_clone(value)),
+            other => Ok(other),
+        }
+    }
+
+    fn call(&mut self, call: &'p CallNode) -> Outcome<'v> {
+        let mut args = Vec::with_capacity(call.args.len());
+        // Functions of many arguments stop at the first that fails; those of one or two do not.
+        let eager = call.args.len() <= 2 && &*call.function != "format";
+        for arg in &call.args {
+            let value = self.eval(arg);
+            if let Err(error) = &value
+                && (!eager || error.is_cancelled())
+            {
+                return Err(error.clone());
+            }
+            args.push(value);
+        }
+        let result = self.apply(call, &args);
+        let price = price::call(&call.function, call.overload, &args, &result);
+        self.spend(price)?;
+        result
+    }
+
+    fn apply(&self, call: &'p CallNode, args: &[Outcome<'v>]) -> Outcome<'v> {
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(arg.clone()?);
+        }
+        let Some(run) = call.run else {
+            return Err(if call.declared {
+                self.context(call).mismatch(&values)
+            } else {
+                unknown(call, &values)
+            });
+        };
+        if let ("sum", Some(overload), [Value::List(list)]) =
+            (&*call.function, call.overload, &values[..])
+            && list.is_empty()
+            && let Some(zero) = lists::empty_sum(overload)
+        {
+            return Ok(zero);
+        }
+        run(&self.context(call), &values)
+    }
+
+    fn context(&self, call: &'p CallNode) -> Call<'p> {
+        Call {
+            function: &call.function,
+            pattern: call.pattern.as_ref(),
+            later_format: self.program.later_format,
+        }
+    }
+
+    fn list(&mut self, elements: &'p [(Node, bool)]) -> Outcome<'v> {
+        let result = self.elements(elements);
+        if let Err(error) = &result
+            && error.is_cancelled()
+        {
+            return result;
+        }
+        self.spend(price::LIST)?;
+        result
+    }
+
+    fn elements(&mut self, elements: &'p [(Node, bool)]) -> Outcome<'v> {
+        let mut values = Vec::with_capacity(elements.len());
+        for (element, optional) in elements {
+            match (self.eval(element)?, optional) {
+                (value, false) => values.push(value),
+                (Value::Optional(None), true) => {}
+                (Value::Optional(Some(value)), true) => values.push(Arc::unwrap_or_clone(value)),
+                (other, true) => {
+                    return Err(EvalError::new(format!(
+                        "cannot initialize optional list element from non-optional value {}",
+                        display(&other)
+                    )));
+                }
+            }
+        }
+        Ok(Value::List(List::from(values)))
+    }
+
+    fn map(&mut self, entries: &'p [(Node, Node, bool)]) -> Outcome<'v> {
+        let result = self.entries(entries);
+        if let Err(error) = &result
+            && error.is_cancelled()
+        {
+            return result;
+        }
+        self.spend(price::MAP)?;
+        result
+    }
+
+    fn entries(&mut self, entries: &'p [(Node, Node, bool)]) -> Outcome<'v> {
+        let mut map = BTreeMap::new();
+        for (key, value, optional) in entries {
+            let (key, value) = (self.eval(key)?, self.eval(value)?);
+            let Some(name) = Key::of(&key) else {
+                let kind = key.type_name();
+                return Err(EvalError::new(format!("unsupported key type: {kind}")));
+            };
+            match (value, optional) {
+                (value, false) => {
+                    map.insert(name, value);
+                }
+                (Value::Optional(None), true) => {
+                    map.remove(&name);
+                }
+                (Value::Optional(Some(value)), true) => {
+                    map.insert(name, Arc::unwrap_or_clone(value));
+                }
+                (other, true) => {
+                    return Err(EvalError::new(format!(
+                        "cannot initialize optional entry '{}' from non-optional value {}",
+                        display(&key),
+                        display(&other)
+                    )));
+                }
+            }
+        }
+        Ok(Value::Map(Map::Values(Arc::new(map))))
+    }
+}
+
+fn cancelled(args: &[Outcome]) -> Result<(), EvalError> {
+    for arg in args {
+        if let Err(error) = arg
+            && error.is_cancelled()
+        {
+            return Err(error.clone());
+        }
+    }
+    Ok(())
+}
+
+/// The error of a function that no library has.
+fn unknown(call: &CallNode, values: &[Value]) -> EvalError {
+    let receives =
+        matches!(values.first(), Some(Value::String(_) | Value::Timestamp(_) | Value::Duration(_)));
+    if receives {
+        EvalError::no_such_overload()
+    } else if values.len() > 2 {
+        EvalError::new(format!("no such overload: {} {}", call.function, call.id))
+    } else {
+        EvalError::new(format!("no such overload: {}", call.function))
+    }
+}
+
+/// Whether a field is there; what has no fields has none.
+fn present(found: &Found) -> Result<bool, EvalError> {
+    match found {
+        Found::Value(Ok(_)) => Ok(true),
+        Found::Value(Err(error)) | Found::Unusable(error) => Err(error.clone()),
+        Found::Missing | Found::OutOfBounds | Found::NoParts => Ok(false),
+    }
+}
+
+fn look_up<'v>(value: &Value<'v>, key: &Value<'_>) -> Found<'v> {
+    if let Some(kind) = unusable_key(key) {
+        return Found::Unusable(EvalError::new(format!("invalid qualifier type: {kind}")));
+    }
+    match value {
+        Value::Map(map) => map.find(key).map_or(Found::Missing, |value| match value {
+            // A key no map could have is an error even for a test.
+            Err(error) if key.as_str().is_none() => Found::Unusable(error),
+            value => Found::Value(value),
+        }),
+        Value::List(list) => {
+            let index = match key {
+                Value::Int(index) => Some(*index),
+                Value::Uint(index) => i64::try_from(*index).ok(),
+                Value::Double(index) => exact_int(*index),
+                other => {
+                    let kind = other.type_name();
+                    let message = format!("unsupported index type '{kind}' in list");
+                    return Found::Unusable(EvalError::new(message));
+                }
+            };
+            let Some(index) = index else {
+                let shown = display(key);
+                let message = format!("unsupported index value {shown} in list");
+                return Found::Unusable(EvalError::new(message));
+            };
+            usize::try_from(index)
+                .ok()
+                .and_then(|index| list.get(index))
+                .map_or(Found::OutOfBounds, Found::Value)
+        }
+        _ => Found::NoParts,
+    }
+}
+
+/// The Go type of a value that cannot be a key.
+pub(crate) fn unusable_key(value: &Value) -> Option<&'static str> {
+    Some(match value {
+        Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => {
+            return None;
+        }
+        Value::Null => "types.Null",
+        Value::Bytes(_) => "types.Bytes",
+        Value::Duration(_) => "types.Duration",
+        Value::Timestamp(_) => "types.Timestamp",
+        Value::Optional(_) => "*types.Optional",
+        Value::List(_) => "*types.baseList",
+        Value::Map(_) => "*types.baseMap",
+        Value::Type(_) => "*types.Type",
+        _ => "ref.Val",
+    })
+}

@@ -1,0 +1,88 @@
+//! What the functions do. Each takes values of any type, because an expression over dynamic values
+//! is dispatched only when it runs.
+
+pub(crate) mod cidr;
+pub(crate) mod clock;
+pub(crate) mod convert;
+pub(crate) mod encoders;
+pub(crate) mod format;
+pub(crate) mod formats;
+pub(crate) mod ip;
+pub(crate) mod lists;
+pub(crate) mod numbers;
+pub(crate) mod operators;
+pub(crate) mod optionals;
+pub(crate) mod quantity;
+pub(crate) mod regexes;
+pub(crate) mod semver;
+pub(crate) mod strings;
+pub(crate) mod url;
+
+use crate::value::{EvalError, Outcome, Value};
+use regexes::Pattern;
+
+/// What a function may need to know besides its arguments.
+pub(crate) struct Call<'c> {
+    /// Its name.
+    pub(crate) function: &'c str,
+    /// The pattern, if it was constant and has been compiled.
+    pub(crate) pattern: Option<&'c Pattern>,
+    /// Whether `format` follows its later rules.
+    pub(crate) later_format: bool,
+}
+
+impl Call<'_> {
+    /// The error of arguments that no overload of the function takes.
+    pub(crate) fn mismatch(&self, args: &[Value]) -> EvalError {
+        let types: Vec<&str> = args.iter().map(Value::type_name).collect();
+        EvalError::new(format!("no such overload: {}({})", self.function, types.join(", ")))
+    }
+}
+
+/// A function.
+pub(crate) type Implementation = for<'c, 'v> fn(&Call<'c>, &[Value<'v>]) -> Outcome<'v>;
+
+/// The function of this name; calling conventions that need the evaluator are not here.
+pub(crate) fn implementation(name: &str) -> Option<Implementation> {
+    operators::find(name)
+        .or_else(|| convert::find(name))
+        .or_else(|| strings::find(name))
+        .or_else(|| clock::find(name))
+        .or_else(|| lists::find(name))
+        .or_else(|| optionals::find(name))
+        .or_else(|| regexes::find(name))
+        .or_else(|| url::find(name))
+        .or_else(|| ip::find(name))
+        .or_else(|| cidr::find(name))
+        .or_else(|| quantity::find(name))
+        .or_else(|| formats::find(name))
+        .or_else(|| encoders::find(name))
+}
+
+/// Text in Go's double quotes.
+pub(crate) fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                out.extend(format!("\\x{:02x}", c as u32).chars());
+            }
+            c if c.is_control() || matches!(c, '\u{a0}' | '\u{ad}' | '\u{2028}' | '\u{2029}') => {
+                out.extend(format!("\\u{:04x}", c as u32).chars());
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
