@@ -1,14 +1,48 @@
 //! Who asks, and whether they may.
+//!
+//! ```text
+//!   authentication   a bearer token, or what its absence means -> User
+//!   impersonation    the User the request is to count as
+//!   authorizer       Attributes of the request -> allowed or not, and why (RBAC)
+//!     policy           the stored roles and bindings, compiled and kept up to date
+//!     rule, cover      what one rule allows, what it takes to hand it on
+//!   authority        the keys: certificates, the administrator's token, tokens of service accounts
+//! ```
+
+mod attributes;
+mod authentication;
+mod authority;
+mod authorizer;
+mod cover;
+mod impersonation;
+mod jwt;
+mod policy;
+mod rule;
+pub(crate) mod service_account;
 
 use std::collections::BTreeMap;
 
-use http::HeaderMap;
-use serde_json::Value;
+pub(crate) use attributes::{Attributes, Target};
+pub(crate) use authentication::{Authenticated, LEGACY_ISSUER, authenticate, authenticate_token};
+pub(crate) use authority::{Authority, ISSUER, Secret};
+pub(crate) use authorizer::Authorizer;
+pub(crate) use cover::missing;
+pub(crate) use impersonation::impersonate;
+pub(crate) use policy::Unresolved;
+pub(crate) use rule::{Rule, quote_all};
 
 use crate::request::RequestInfo;
-use crate::service::Door;
 use crate::state::State;
 use crate::status::Status;
+
+/// The group whose members may do everything.
+const MASTERS: &str = "system:masters";
+/// The group of everybody who showed who they are.
+const AUTHENTICATED: &str = "system:authenticated";
+/// The group of everybody else.
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+/// The user of requests without a credential.
+const ANONYMOUS: &str = "system:anonymous";
 
 /// The author of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +60,7 @@ pub struct User {
 impl User {
     /// The user of in-process clients: may do everything.
     pub fn admin() -> Self {
-        Self::in_groups("admin", &["system:masters", "system:authenticated"])
+        Self::in_groups("admin", &[MASTERS, AUTHENTICATED])
     }
 
     /// A user with a name and groups.
@@ -37,53 +71,23 @@ impl User {
             ..Self::default()
         }
     }
-}
 
-/// Whom the cluster trusts: its tokens and its signing key.
-pub(crate) struct Authority;
-
-impl Authority {
-    pub(crate) fn new() -> Self {
-        Self
+    /// Whether no rule is asked about this user.
+    pub(crate) fn may_everything(&self) -> bool {
+        self.is_in(MASTERS)
     }
 
-    /// The certificate that the server's certificate is signed by, as PEM.
-    pub(crate) fn root_certificate(&self) -> &str {
-        ""
+    fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|member_of| member_of == group)
     }
-
-    /// The token of the administrator.
-    pub(crate) fn admin_token(&self) -> &str {
-        "admin"
-    }
-
-    /// The document at `/.well-known/openid-configuration`.
-    pub(crate) fn openid_configuration(&self) -> Value {
-        Value::Null
-    }
-
-    /// The document at `/openid/v1/jwks`.
-    pub(crate) fn key_set(&self) -> Value {
-        Value::Null
-    }
-}
-
-/// Who sends a request.
-pub(crate) fn authenticate(state: &State, door: Door, headers: &HeaderMap) -> Result<User, Status> {
-    let _ = (state, door, headers);
-    Ok(User::admin())
-}
-
-/// Whom the request is sent as, if its author says so and may.
-pub(crate) fn impersonate(state: &State, user: User, headers: &HeaderMap) -> Result<User, Status> {
-    let _ = (state, headers);
-    Ok(user)
 }
 
 /// Fails unless the user may do what the request asks.
 pub(crate) fn authorize(state: &State, user: &User, info: &RequestInfo) -> Result<(), Status> {
-    let _ = (state, user, info);
-    Ok(())
+    if user.may_everything() {
+        return Ok(());
+    }
+    state.authorizer.require(&state.store, &Attributes::of_request(user, info))
 }
 
 /// Fails unless the user may also create what a request would create.

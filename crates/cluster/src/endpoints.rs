@@ -9,6 +9,7 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use serde_json::json;
 use sluice_schema::recorded;
 
+use crate::auth::Authority;
 use crate::body::{self, Body};
 use crate::negotiate::Encoding;
 use crate::request::Query;
@@ -40,7 +41,7 @@ pub(crate) fn serve(
         [".well-known", "openid-configuration"] => Ok(body::text(
             StatusCode::OK,
             "application/json",
-            state.authority.openid_configuration().to_string(),
+            Authority::openid_configuration().to_string(),
         )),
         ["openid", "v1", "jwks"] => Ok(body::text(
             StatusCode::OK,

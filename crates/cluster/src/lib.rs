@@ -63,6 +63,7 @@ use jiff::Timestamp;
 pub use serve::{ServeError, Served};
 pub use service::ClusterService;
 
+use crate::auth::User;
 use crate::service::Door;
 use crate::state::State;
 
@@ -77,6 +78,8 @@ pub struct Builder {
     speed: f64,
     history: usize,
     workloads: bool,
+    private_keys: bool,
+    tokens: Vec<(String, User)>,
 }
 
 impl Builder {
@@ -115,6 +118,21 @@ impl Builder {
         self
     }
 
+    /// Takes the cluster's keys from the system's randomness instead of the seed. For clusters that
+    /// others can reach: whoever knows the seed would know the administrator's token.
+    #[must_use]
+    pub fn private_keys(mut self) -> Self {
+        self.private_keys = true;
+        self
+    }
+
+    /// A bearer token that stands for a user.
+    #[must_use]
+    pub fn token(mut self, token: &str, user: User) -> Self {
+        self.tokens.push((token.to_owned(), user));
+        self
+    }
+
     /// The cluster, with the objects of a fresh one. Call it on the runtime that will serve it: its
     /// clock is that runtime's.
     pub fn build(self) -> Cluster {
@@ -134,7 +152,15 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster to be configured.
     pub fn builder() -> Builder {
-        Builder { seed: 0, epoch: EPOCH, speed: 1.0, history: 10_000, workloads: true }
+        Builder {
+            seed: 0,
+            epoch: EPOCH,
+            speed: 1.0,
+            history: 10_000,
+            workloads: true,
+            private_keys: false,
+            tokens: Vec::new(),
+        }
     }
 
     /// The API server for clients in this process. A request without credentials is the

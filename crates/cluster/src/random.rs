@@ -1,7 +1,7 @@
 //! Chance from one seed: uids, name suffixes and jitter.
 //!
 //! xoshiro256** seeded by SplitMix64. Small, fast and the same on every machine; it guards no
-//! secret (token signing keys come from the system).
+//! secret (those come from `auth`).
 
 use std::sync::{Mutex, PoisonError};
 

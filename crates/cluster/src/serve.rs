@@ -8,14 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::Cluster;
+use crate::auth::Authority;
 use crate::service::{ClusterService, Door};
 
 /// Why the server could not be started.
@@ -97,16 +96,16 @@ impl Cluster {
         let listen = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let (acceptor, authority) = certificate(address)?;
-        let token = self.state.authority.admin_token().to_owned();
+        let authority = &self.state.authority;
+        let acceptor = acceptor(authority, address)?;
         let kubeconfig = json!({
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "sluice", "cluster": {
                 "server": format!("https://{address}"),
-                "certificate-authority-data": STANDARD.encode(authority),
+                "certificate-authority-data": STANDARD.encode(authority.root_certificate()),
             }}],
-            "users": [{"name": "admin", "user": {"token": token}}],
+            "users": [{"name": "admin", "user": {"token": authority.admin_token()}}],
             "contexts": [{"name": "sluice", "context": {"cluster": "sluice", "user": "admin"}}],
             "current-context": "sluice",
         });
@@ -115,29 +114,20 @@ impl Cluster {
     }
 }
 
-/// A server certificate from an authority made for it, and that authority's certificate as PEM.
-fn certificate(address: SocketAddr) -> Result<(TlsAcceptor, String), ServeError> {
-    let mut authority = CertificateParams::new(Vec::new())?;
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.distinguished_name.push(rcgen::DnType::CommonName, "sluice-cluster");
-    let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
-    let names = [
+/// TLS with a certificate of the cluster's own authority.
+fn acceptor(authority: &Authority, address: SocketAddr) -> Result<TlsAcceptor, ServeError> {
+    let names = vec![
         address.ip().to_string(),
         "localhost".to_owned(),
         "kubernetes".to_owned(),
         "kubernetes.default.svc".to_owned(),
     ];
-    let key = KeyPair::generate()?;
-    let mut server = CertificateParams::new(names)?;
-    server.distinguished_name.push(rcgen::DnType::CommonName, "kube-apiserver");
-    let certificate = server.signed_by(&key, &issuer)?;
-    let chain = vec![certificate.der().clone()];
-    let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let (certificate, key) = authority.server_certificate(names)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, private)?;
+        .with_single_cert(vec![certificate], key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok((TlsAcceptor::from(Arc::new(config)), issuer.pem()))
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Builder;
-use crate::auth::Authority;
+use crate::auth::{Authority, Authorizer, Secret};
 use crate::clock::ClusterClock;
 use crate::crd::openapi::Documents;
 use crate::random::Random;
@@ -17,18 +17,22 @@ pub(crate) struct State {
     pub(crate) clock: ClusterClock,
     pub(crate) random: Random,
     pub(crate) authority: Authority,
+    pub(crate) authorizer: Authorizer,
     pub(crate) documents: Documents,
 }
 
 impl State {
     /// The inside of a cluster without objects.
     pub(crate) fn new(wanted: &Builder) -> Self {
+        let secret =
+            if wanted.private_keys { Secret::private() } else { Secret::of_seed(wanted.seed) };
         Self {
             store: Arc::new(Store::new(wanted.history)),
             registry: Registry::built_in(),
             clock: ClusterClock::starting_at(wanted.epoch, wanted.speed),
             random: Random::seeded(wanted.seed),
-            authority: Authority::new(),
+            authority: Authority::new(&secret, &wanted.tokens),
+            authorizer: Authorizer::default(),
             documents: Documents::default(),
         }
     }

@@ -58,6 +58,7 @@ async fn serve(wanted: Serve) -> Result<Outcome, Failure> {
     let cluster = Cluster::builder()
         .seed(wanted.seed)
         .epoch(Timestamp::now())
+        .private_keys()
         .speed(wanted.speed)
         .workloads(wanted.workloads)
         .build();

@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Failure> {
         let cluster = Cluster::builder()
             .seed(arguments.seed)
             .epoch(Timestamp::now())
+            .private_keys()
             .speed(if arguments.fast { FAST } else { SPEED })
             .build();
         let client = Client::new(cluster.service(), "default");

@@ -51,6 +51,11 @@ impl Watch {
         self.seen
     }
 
+    /// Whether something may have happened since the last call of [`Watch::take`]; asks nobody.
+    pub(crate) fn has_news(&self) -> bool {
+        self.news.has_changed().unwrap_or(true)
+    }
+
     /// What has happened since the last call, possibly nothing.
     pub(crate) fn take(&mut self) -> Result<Vec<Event>, Ended> {
         self.news.borrow_and_update();

@@ -1,0 +1,199 @@
+//! Who sends a request: the user behind a bearer token, or behind none.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use serde_json::Value;
+use sluice_base::clock::Clock as _;
+
+use super::jwt::{self, Rejected};
+use super::rule::quote_all;
+use super::{ANONYMOUS, ISSUER, UNAUTHENTICATED, User, service_account};
+use crate::metadata;
+use crate::service::Door;
+use crate::state::State;
+use crate::status::Status;
+use crate::store::{self, GroupResource, Stored};
+use crate::value::text;
+
+/// The issuer of tokens that stand in secrets.
+pub(crate) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
+
+/// A user, and the audiences among those that were asked for that their token is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Authenticated {
+    pub(crate) user: User,
+    pub(crate) audiences: Vec<String>,
+}
+
+/// Who sends a request.
+pub(crate) fn authenticate(state: &State, door: Door, headers: &HeaderMap) -> Result<User, Status> {
+    let Some(header) = headers.get(AUTHORIZATION) else {
+        return Ok(match door {
+            Door::InProcess => User::admin(),
+            Door::Socket => User::in_groups(ANONYMOUS, &[UNAUTHENTICATED]),
+        });
+    };
+    let Some(token) = header.to_str().ok().and_then(bearer) else {
+        // Another kind of credential, which nobody here reads.
+        return Ok(User::in_groups(ANONYMOUS, &[UNAUTHENTICATED]));
+    };
+    authenticate_token(state, token, &[ISSUER.to_owned()])
+        .map(|authenticated| authenticated.user)
+        .map_err(|_| Status::unauthorized())
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let mut words = header.trim().split(' ');
+    let scheme = words.next()?;
+    let token = words.next()?;
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Whose token this is, for any of `audiences`; otherwise why it is nobody's, as TokenReview says
+/// it.
+pub(crate) fn authenticate_token(
+    state: &State,
+    token: &str,
+    audiences: &[String],
+) -> Result<Authenticated, String> {
+    const INVALID: &str = "invalid bearer token";
+    if let Some(user) = state.authority.user_of(token) {
+        // Tokens without an audience are for this server.
+        let ours: Vec<String> = audiences.iter().filter(|name| *name == ISSUER).cloned().collect();
+        if ours.is_empty() {
+            return Err(INVALID.to_owned());
+        }
+        return Ok(Authenticated { user: user.clone(), audiences: ours });
+    }
+    let claims = match state.authority.signer.verify(token, &[ISSUER, LEGACY_ISSUER]) {
+        Ok(claims) => claims,
+        Err(Rejected::Foreign) => return Err(INVALID.to_owned()),
+        Err(Rejected::BadSignature) => {
+            let why = "go-jose/go-jose: error in cryptographic primitive";
+            return Err(format!("[{INVALID}, {why}]"));
+        }
+    };
+    account(state, token, &claims, audiences).map_err(|why| format!("[{INVALID}, {why}]"))
+}
+
+/// The service account that signed claims are about, if it still lives.
+fn account(
+    state: &State,
+    token: &str,
+    claims: &Value,
+    audiences: &[String],
+) -> Result<Authenticated, String> {
+    let mut for_whom: Vec<String> = match &claims["aud"] {
+        Value::String(one) => vec![one.clone()],
+        Value::Array(several) => {
+            several.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    if for_whom.is_empty() {
+        for_whom.push(ISSUER.to_owned());
+    }
+    let shared: Vec<String> =
+        for_whom.iter().filter(|name| audiences.contains(name)).cloned().collect();
+    if shared.is_empty() {
+        return Err(format!(
+            "token audiences {} is invalid for the target audiences {}",
+            quote_all(&for_whom),
+            quote_all(audiences)
+        ));
+    }
+    let user = if text(claims, "iss") == LEGACY_ISSUER {
+        of_secret(state, token, claims)?
+    } else {
+        bound(state, claims)?
+    };
+    Ok(Authenticated { user, audiences: shared })
+}
+
+fn find(
+    state: &State,
+    resource: &str,
+    namespace: &str,
+    name: &str,
+) -> Option<std::sync::Arc<Stored>> {
+    state.store.get(&GroupResource::new("", resource), &store::key(namespace, name))
+}
+
+/// The account of a token that was asked for, and that may be bound to an object.
+fn bound(state: &State, claims: &Value) -> Result<User, String> {
+    const INVALIDATED: &str = "service account token has been invalidated";
+    jwt::check_times(claims, state.clock.now())?;
+    let own = &claims["kubernetes.io"];
+    let namespace = text(own, "namespace");
+    let (name, uid) = (text(own, "serviceaccount.name"), text(own, "serviceaccount.uid"));
+    let account = find(state, "serviceaccounts", namespace, name)
+        .ok_or_else(|| Status::not_found("", "serviceaccounts", name).message)?;
+    let found = metadata::uid(&account.value);
+    if found != uid {
+        return Err(format!("service account UID ({found}) does not match claim ({uid})"));
+    }
+    let mut extra = BTreeMap::new();
+    let mut add = |key: &str, value: &str| {
+        if !value.is_empty() {
+            extra.insert(format!("authentication.kubernetes.io/{key}"), vec![value.to_owned()]);
+        }
+    };
+    // A pod's token also names its node, which is not looked up.
+    let on_node = own["pod"].is_null();
+    for (kind, resource, namespace, checked) in [
+        ("secret", "secrets", namespace, true),
+        ("pod", "pods", namespace, true),
+        ("node", "nodes", "", on_node),
+    ] {
+        let reference = &own[kind];
+        if reference.is_null() {
+            continue;
+        }
+        let (name, uid) = (text(reference, "name"), text(reference, "uid"));
+        if checked {
+            let object = find(state, resource, namespace, name).ok_or(INVALIDATED)?;
+            let found = metadata::uid(&object.value);
+            if found != uid {
+                return Err(format!(
+                    "{kind} UID ({found}) does not match service account {kind} ref claim ({uid})"
+                ));
+            }
+        }
+        if kind != "secret" {
+            add(&format!("{kind}-name"), name);
+            add(&format!("{kind}-uid"), uid);
+        }
+    }
+    let id = text(claims, "jti");
+    if !id.is_empty() {
+        add("credential-id", &format!("JTI={id}"));
+    }
+    Ok(service_account::user(namespace, name, uid, extra))
+}
+
+/// The account of a token that stands in a secret and is as good as that.
+fn of_secret(state: &State, token: &str, claims: &Value) -> Result<User, String> {
+    let claim = |name: &str| {
+        let key = format!("kubernetes.io/serviceaccount/{name}");
+        claims.get(&key).and_then(Value::as_str).unwrap_or_default()
+    };
+    let (namespace, secret) = (claim("namespace"), claim("secret.name"));
+    let (name, uid) = (claim("service-account.name"), claim("service-account.uid"));
+    let stored = find(state, "secrets", namespace, secret)
+        .filter(|secret| !metadata::is_terminating(&secret.value))
+        .ok_or("Token has been invalidated")?;
+    if text(&stored.value, "data.token") != STANDARD.encode(token) {
+        return Err("Token does not match server's copy".to_owned());
+    }
+    let account = find(state, "serviceaccounts", namespace, name)
+        .ok_or_else(|| Status::not_found("", "serviceaccounts", name).message)?;
+    let found = metadata::uid(&account.value);
+    if found != uid {
+        return Err(format!("ServiceAccount UID ({found}) does not match claim ({uid})"));
+    }
+    Ok(service_account::user(namespace, name, uid, BTreeMap::new()))
+}
