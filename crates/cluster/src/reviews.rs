@@ -1,14 +1,37 @@
 //! Kinds that are asked and answered, never stored: access reviews, token reviews.
 
+mod access;
+mod identity;
+mod rules;
+mod token;
+
 use http::Response;
 use serde_json::Value;
 
 use crate::body::Body;
 use crate::call::Call;
 use crate::status::Status;
+use crate::{managed, verbs};
 
 /// Answers a review.
-pub(crate) async fn serve(call: &Call, object: Value) -> Result<Response<Body>, Status> {
-    let _ = (call, object);
-    Err(crate::verbs::not_allowed())
+pub(crate) fn serve(call: &Call, object: Value) -> Result<Response<Body>, Status> {
+    let mut answer = match call.resource.kind.as_str() {
+        "SelfSubjectAccessReview" => access::of_self(call, tracked(call, object))?,
+        "SubjectAccessReview" => access::of_subject(call, tracked(call, object))?,
+        "LocalSubjectAccessReview" => access::in_namespace(call, tracked(call, object))?,
+        "SelfSubjectRulesReview" => rules::serve(call, &object)?,
+        "SelfSubjectReview" => identity::serve(call),
+        "TokenReview" => token::serve(call, tracked(call, object))?,
+        _ => return Err(verbs::not_allowed()),
+    };
+    answer["apiVersion"] = call.resource.api_version().into();
+    answer["kind"] = call.resource.kind.as_str().into();
+    call.resource.shape.normalize(&mut answer);
+    verbs::respond(call, 201, &answer)
+}
+
+/// Even what is never stored says who wrote its fields.
+fn tracked(call: &Call, object: Value) -> Value {
+    let manager = call.manager();
+    managed::track(&call.writer(&manager, false), &Value::Null, object)
 }

@@ -14,7 +14,7 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let resource = &call.resource;
     if !resource.allows("get") {
         // Reviews are created and answered, never stored.
-        return crate::reviews::serve(call, object).await;
+        return crate::reviews::serve(call, object);
     }
     if !metadata::text(&object, "resourceVersion").is_empty() {
         return Err(Status::bad_request(
