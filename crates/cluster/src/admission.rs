@@ -1,6 +1,7 @@
 //! What stands between a well-formed request and the store: the admission plugins, one file each.
 
 mod default_class;
+mod escalation;
 mod lifecycle;
 mod node_taint;
 mod priority;
@@ -35,7 +36,6 @@ pub(crate) async fn admit(
 ) -> Result<(), Status> {
     lifecycle::admit(writer, operation, name)?;
     let Some(object) = object else { return Ok(()) };
-    let _ = old;
     if !writer.subresource.is_empty() {
         return Ok(());
     }
@@ -57,6 +57,10 @@ pub(crate) async fn admit(
             storage_protection::admit(object, "kubernetes.io/pv-protection");
         }
         ("networking.k8s.io", "ingresses") if creates => default_class::ingress(writer, object),
+        (
+            "rbac.authorization.k8s.io",
+            "roles" | "clusterroles" | "rolebindings" | "clusterrolebindings",
+        ) => escalation::admit(writer, operation, object, old)?,
         _ => {}
     }
     Ok(())

@@ -9,11 +9,13 @@
 //! ([`Controller::reconcile`]). It is called again whenever something it looked at may have changed,
 //! so it computes from the state and keeps none.
 
+mod cluster_role_aggregation;
 pub(crate) mod control;
 mod garbage;
 mod namespace;
 mod queue;
 mod service_account;
+mod service_account_token;
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -90,9 +92,11 @@ fn controllers(state: &Arc<State>) -> Vec<Arc<dyn Controller>> {
     let _ = state;
     vec![
         Arc::new(crate::crd::controller::DefinitionController),
+        Arc::new(cluster_role_aggregation::ClusterRoleAggregation::default()),
         Arc::new(garbage::GarbageCollector::default()),
         Arc::new(namespace::NamespaceController),
         Arc::new(service_account::ServiceAccountController),
+        Arc::new(service_account_token::ServiceAccountTokens),
     ]
 }
 

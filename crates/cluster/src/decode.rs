@@ -48,8 +48,16 @@ fn yaml_duplicates(content_type: &str, body: &[u8]) -> Vec<String> {
 /// The object of a create or update request, typed and defaulted; complaints that were asked for
 /// as warnings are added to `warnings`.
 pub(crate) fn object(call: &Call, warnings: &mut Vec<String>) -> Result<Value, Status> {
+    object_of(call, &call.resource, warnings)
+}
+
+/// As [`object`], where the body is of another kind than the resource in the path.
+pub(crate) fn object_of(
+    call: &Call,
+    resource: &Resource,
+    warnings: &mut Vec<String>,
+) -> Result<Value, Status> {
     let validation = call.field_validation()?;
-    let resource = &call.resource;
     let document = parse(call.content_type(), &call.body).map_err(|status| {
         if status.code == 400 {
             unrecognized(resource, &status.message, &call.body)

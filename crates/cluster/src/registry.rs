@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use sluice_schema::recorded;
 
 use crate::builtin::BuiltIn;
+use crate::kind::Kind;
 use crate::resource::{Resource, Subresource};
 use crate::store::GroupResource;
 use crate::table::Columns;
@@ -150,6 +151,30 @@ fn built_in_resource(group: &str, version: &str, found: &recorded::Resource) -> 
         storage,
         deprecation: None,
         storage_hash: Some(found.storage_version_hash.clone()).filter(|hash| !hash.is_empty()),
+        definition: 0,
+    }
+}
+
+/// A kind that is no resource: it only stands in the bodies of requests to a subresource.
+pub(crate) fn of_bodies(group: &str, version: &str, kind: &str, hooks: Arc<dyn Kind>) -> Resource {
+    Resource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: kind.to_owned(),
+        list_kind: String::new(),
+        plural: String::new(),
+        singular: String::new(),
+        namespaced: true,
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        verbs: Vec::new(),
+        subresources: BTreeMap::new(),
+        hooks,
+        shape: Arc::new(BuiltIn::new(group, version, kind)),
+        columns: Columns::Default,
+        storage: GroupResource::new(group, ""),
+        deprecation: None,
+        storage_hash: None,
         definition: 0,
     }
 }

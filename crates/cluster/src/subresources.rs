@@ -3,6 +3,7 @@
 mod binding;
 mod eviction;
 mod scale;
+mod token;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
     match (call.info.subresource.as_str(), call.info.verb) {
         ("scale", _) => scale::serve(&call).await,
         ("binding", "create") => binding::serve(&call).await,
+        ("token", "create") => token::serve(&call),
         ("eviction", "create") => eviction::serve(&call).await,
         ("attach" | "exec" | "portforward" | "proxy", _) => Err(no_machine(&call)),
         // `status`, and those that change a part of the object: `approval`, `ephemeralcontainers`,

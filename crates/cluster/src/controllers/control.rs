@@ -14,7 +14,7 @@ use crate::state::State;
 use crate::status::Status;
 use crate::store::GroupResource;
 use crate::write::{DeleteOptions, Precondition, Writer};
-use crate::{decode, metadata};
+use crate::{decode, managed, metadata};
 
 /// Whose work a write is: the user it is done as and the owner of the fields.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +130,26 @@ impl Control {
                 let mut object = old.clone();
                 change(&mut object);
                 Ok(object)
+            })
+            .await?;
+        Ok(written.object)
+    }
+
+    /// Applies a configuration of an object that is there, taking fields from whoever has them.
+    pub(crate) async fn apply(
+        &self,
+        actor: Actor,
+        key: &Key,
+        mut configuration: Value,
+    ) -> Result<Arc<Value>, Status> {
+        let resource = self.resource(&key.resource).ok_or_else(Status::no_such_resource)?;
+        let user = User::in_groups(actor.user, &["system:masters"]);
+        configuration["apiVersion"] = resource.api_version().into();
+        configuration["kind"] = resource.kind.as_str().into();
+        let writer = self.writer(&user, actor, &resource, &key.namespace, "");
+        let written = writer
+            .update(&key.name, Precondition::Computed, true, &mut |live| {
+                managed::apply(&writer, live, &configuration, true)
             })
             .await?;
         Ok(written.object)

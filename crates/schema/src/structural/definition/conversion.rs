@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::spec::validate_choice;
-use super::{list, text};
+use super::{list, text, validate_choice};
 use crate::field::{FieldError, Path};
 use crate::names;
 

@@ -1,0 +1,137 @@
+//! Nobody hands on rights that they do not have: the checks upstream makes where roles and bindings
+//! are stored.
+//!
+//! A role may hold what its author holds in the same place; a binding may give a role whose rules
+//! its author holds. The verbs `escalate` and `bind` lift that.
+
+use serde_json::Value;
+
+use super::Operation;
+use crate::auth::{Attributes, Rule, Target, Unresolved, missing, quote_all};
+use crate::metadata;
+use crate::status::Status;
+use crate::value::{list, same, text};
+use crate::write::Writer;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+pub(super) fn admit(
+    writer: &Writer<'_>,
+    operation: Operation,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    if writer.user.may_everything() {
+        return Ok(());
+    }
+    let roles = matches!(writer.resource.plural.as_str(), "roles" | "clusterroles");
+    if roles && may_escalate(writer, operation, object) {
+        return Ok(());
+    }
+    if old.is_some_and(|old| only_for_garbage_collection(object, old)) {
+        return Ok(());
+    }
+    if roles { role(writer, object, old) } else { binding(writer, object) }
+}
+
+fn role(writer: &Writer<'_>, object: &Value, old: Option<&Value>) -> Result<(), Status> {
+    confirm(writer, object, &Rule::all_of(object))?;
+    let aggregates = |role: &Value| !list(role, "aggregationRule.clusterRoleSelectors").is_empty();
+    if aggregates(object) || old.is_some_and(aggregates) {
+        // It could gather anything.
+        confirm(writer, object, &everything()).map_err(|_| {
+            let why = "must have cluster-admin privileges to use the aggregationRule";
+            forbidden(writer, object, why)
+        })?;
+    }
+    Ok(())
+}
+
+fn binding(writer: &Writer<'_>, object: &Value) -> Result<(), Status> {
+    let (kind, name) = (text(object, "roleRef.kind"), text(object, "roleRef.name"));
+    let resource = match kind {
+        "ClusterRole" => "clusterroles",
+        _ => "roles",
+    };
+    let bind = Attributes {
+        user: writer.user,
+        verb: "bind",
+        target: Target::Resource {
+            group: text(object, "roleRef.apiGroup"),
+            resource,
+            subresource: "",
+            namespace: writer.namespace,
+            name,
+        },
+    };
+    let (authorizer, store) = (&writer.state.authorizer, &writer.state.store);
+    if matches!(kind, "ClusterRole" | "Role") && authorizer.allows(store, &bind) {
+        return Ok(());
+    }
+    match authorizer.rules_of_role(store, kind, name, writer.namespace) {
+        Ok(rules) => confirm(writer, object, &rules),
+        Err(Unresolved::Missing { .. }) => Err(Status::not_found(GROUP, resource, name)),
+        Err(unsupported @ Unresolved::Unsupported(_)) => {
+            Err(Status::new(500, "", unsupported.to_string()))
+        }
+    }
+}
+
+/// Whether the author may write any role here. On create the request names none.
+fn may_escalate(writer: &Writer<'_>, operation: Operation, object: &Value) -> bool {
+    let name = if operation == Operation::Create { "" } else { metadata::name(object) };
+    let escalate = Attributes {
+        user: writer.user,
+        verb: "escalate",
+        target: Target::Resource {
+            group: GROUP,
+            resource: &writer.resource.plural,
+            subresource: "",
+            namespace: writer.namespace,
+            name,
+        },
+    };
+    writer.state.authorizer.allows(&writer.state.store, &escalate)
+}
+
+/// Fails unless the author holds all of `rules` in the namespace of the request.
+fn confirm(writer: &Writer<'_>, object: &Value, rules: &[Rule]) -> Result<(), Status> {
+    let (held, unresolved) =
+        writer.state.authorizer.rules_of(&writer.state.store, writer.user, writer.namespace);
+    let missing = missing(&held, rules);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<&str> = missing.iter().map(String::as_str).collect();
+    let mut why = format!(
+        "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+        sluice_base::gojson::quote(&writer.user.name),
+        quote_all(&writer.user.groups),
+        lines.join("\n")
+    );
+    if let Some(unresolved) = unresolved {
+        why = format!("{why}; resolution errors: [{unresolved}]");
+    }
+    Err(forbidden(writer, object, &why))
+}
+
+fn forbidden(writer: &Writer<'_>, object: &Value, why: &str) -> Status {
+    Status::forbidden(GROUP, &writer.resource.plural, metadata::name(object), why)
+}
+
+fn everything() -> [Rule; 2] {
+    let all = || vec!["*".to_owned()];
+    [
+        Rule { verbs: all(), groups: all(), resources: all(), ..Rule::default() },
+        Rule { verbs: all(), urls: all(), ..Rule::default() },
+    ]
+}
+
+/// Whether a change is one that the garbage collector makes, and gives nothing to anybody.
+fn only_for_garbage_collection(object: &Value, old: &Value) -> bool {
+    let mut compared = object.clone();
+    for field in ["ownerReferences", "finalizers", "managedFields"] {
+        metadata::copy(&mut compared, old, field);
+    }
+    same(&compared, old)
+}
