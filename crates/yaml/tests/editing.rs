@@ -20,7 +20,7 @@ spec:
 ";
 
 fn edit(change: impl FnOnce(&mut Node)) -> String {
-    let mut documents = parse(TEXT.as_bytes()).unwrap();
+    let mut documents = parse(TEXT.as_bytes()).expect("the text is YAML");
     change(&mut documents[0].root);
     documents[0].to_yaml(SequenceIndent::Compact)
 }

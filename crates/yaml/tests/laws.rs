@@ -43,8 +43,9 @@ fn value() -> impl Strategy<Value = Value> {
 /// breaks (U+0085 is one in the JSON that `sigs.k8s.io/yaml` goes through), or is the key `<<`.
 fn survives_go_yaml(value: &Value) -> bool {
     let survives = |text: &str| {
-        !text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}'])
-            && !(text.contains('\n') && text.starts_with([' ', '\t', '\n']))
+        let other_break = text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}']);
+        let indented_block = text.contains('\n') && text.starts_with([' ', '\t', '\n']);
+        !other_break && !indented_block
     };
     match value {
         Value::String(text) => survives(text),

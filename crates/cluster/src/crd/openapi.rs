@@ -119,6 +119,21 @@ fn empty_document() -> Value {
     })
 }
 
+/// Options that every group has are listed with the groups that clients know; the API server's own
+/// documents list these as well.
+fn forget_servers_groups(schema: &mut Value) {
+    const SERVERS: [&str; 4] = [
+        "admission.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "imagepolicy.k8s.io",
+    ];
+    let kinds = schema.get_mut("x-kubernetes-group-version-kind").and_then(Value::as_array_mut);
+    if let Some(kinds) = kinds {
+        kinds.retain(|kind| !SERVERS.iter().any(|group| kind["group"] == *group));
+    }
+}
+
 fn add(document: &mut Value, version: &Value, names: &Names) {
     let paths = paths::all(names);
     let mut models = Map::new();
@@ -138,8 +153,9 @@ fn add(document: &mut Value, version: &Value, names: &Names) {
         names
     };
     for name in reached {
-        if let Some(schema) = recorded::openapi().schema(&name) {
-            models.insert(name, schema.clone());
+        if let Some(mut schema) = recorded::openapi().schema(&name).cloned() {
+            forget_servers_groups(&mut schema);
+            models.insert(name, schema);
         }
     }
     if let Some(target) = document["paths"].as_object_mut() {

@@ -7,23 +7,22 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use sluice_base::gojson;
 
-use super::{Schema, field_path};
+use super::Schema;
 use crate::field::{ErrorType, FieldError, Path};
-use crate::names;
 
 mod conditions;
 mod conversion;
 mod internal;
 mod ratchet;
 mod schema;
+mod served;
+mod spec;
 
 pub use conditions::{
     Condition, Names, api_approval_condition, condition, names_and_conditions,
     non_structural_condition, set_condition,
 };
-use internal::Internal;
 pub use ratchet::unrecognized_formats;
 
 /// What the expression engine says about the CEL rules of a schema; it lives outside this crate.
@@ -176,7 +175,7 @@ pub fn validate(definition: &Value, rules: &dyn Rules) -> Vec<FieldError> {
         let why = r#"must be spec.names.plural+"."+spec.group"#;
         errors.push(FieldError::invalid(&at, name, why));
     }
-    errors.extend(validate_spec(spec, &Tolerance::default(), rules));
+    errors.extend(spec::validate(spec, &Tolerance::default(), rules));
     errors.extend(validate_rest(definition, None));
     errors
 }
@@ -187,7 +186,7 @@ pub fn validate_update(definition: &Value, old: &Value, rules: &dyn Rules) -> Ve
     let (spec, old_spec) =
         (definition.get("spec").unwrap_or(&null), old.get("spec").unwrap_or(&null));
     let tolerance = ratchet::tolerance(spec, old_spec);
-    let mut errors = validate_spec(spec, &tolerance, rules);
+    let mut errors = spec::validate(spec, &tolerance, rules);
     let at = Path::new("spec");
     let mut immutable = |field: &str, new: &str, old: &str| {
         if new != old {
@@ -210,7 +209,7 @@ pub fn validate_update(definition: &Value, old: &Value, rules: &dyn Rules) -> Ve
 /// What is wrong with a change of a definition's status.
 pub fn validate_status_update(definition: &Value) -> Vec<FieldError> {
     let names = definition.pointer("/status/acceptedNames").unwrap_or(&Value::Null);
-    validate_names(names, &Path::new("status").child("acceptedNames"))
+    spec::validate_names(names, &Path::new("status").child("acceptedNames"))
 }
 
 fn validate_rest(definition: &Value, old: Option<&Value>) -> Vec<FieldError> {
@@ -257,357 +256,6 @@ fn validate_stored_versions(shown: &Value, versions: &[Value], path: &Path) -> V
             );
             errors.push(FieldError::invalid(&path.index(index), version, why));
         }
-    }
-    errors
-}
-
-fn validate_spec(spec: &Value, tolerance: &Tolerance, rules: &dyn Rules) -> Vec<FieldError> {
-    let path = Path::new("spec");
-    let internal = Internal::of(spec);
-    let mut errors = Vec::new();
-    errors.extend(validate_group(text(spec, "group"), &path.child("group")));
-    errors.extend(validate_choice(
-        &path.child("scope"),
-        text(spec, "scope"),
-        &["Cluster", "Namespaced"],
-    ));
-    let preserve = flag(spec, "preserveUnknownFields");
-    let mut tolerance = tolerance.clone();
-    // Pruning, defaults and extensions only work with a structural schema.
-    if !preserve || internal.has_defaults() || internal.has_extensions() {
-        tolerance.non_structural = false;
-    }
-    for (index, version) in internal.versions.iter().enumerate() {
-        if internal.shared_schema().is_some() || version.open_api_schema().is_some() {
-            continue;
-        }
-        let at = path.child("versions").index(index).child("schema").child("openAPIV3Schema");
-        if !tolerance.schema_missing {
-            errors.push(FieldError::required(&at, ""));
-        } else if !preserve && flag(version.value, "served") {
-            errors.push(FieldError::required(&at, "because otherwise all fields are pruned"));
-        }
-    }
-    if internal.has_defaults() && preserve {
-        let why = "must be false in order to use defaults in the schema";
-        errors.push(FieldError::invalid(&path.child("preserveUnknownFields"), true, why));
-    }
-    errors.extend(validate_versions(&internal, &tolerance, rules, &path));
-    let names = spec.get("names").unwrap_or(&Value::Null);
-    for field in ["plural", "singular", "kind", "listKind"] {
-        if text(names, field).is_empty() {
-            errors.push(FieldError::required(&path.child("names").child(field), ""));
-        }
-    }
-    errors.extend(validate_names(names, &path.child("names")));
-    errors.extend(schema::validate(
-        internal.schema,
-        internal.any_status(),
-        &tolerance,
-        rules,
-        &path.child("validation"),
-    ));
-    errors.extend(validate_subresources(internal.subresources, &path.child("subresources")));
-    errors.extend(validate_columns(internal.columns, &path.child("additionalPrinterColumns")));
-    if !internal.selectable.is_empty() {
-        let at = path.child("selectableFields");
-        if internal.schema.is_none() {
-            let why = "may only be set when validations.schema is included";
-            errors.push(FieldError::invalid(&at, "", why));
-        } else {
-            let schema = internal.shared_schema();
-            errors.extend(validate_selectable(internal.selectable, schema, "", &tolerance, &at));
-        }
-    }
-    let conversion = spec.get("conversion").unwrap_or(&Value::Null);
-    let strategy = text(conversion, "strategy");
-    if !conversion.is_null() && strategy != "None" && preserve {
-        let at = path.child("conversion").child("strategy");
-        let why = "must be None if spec.preserveUnknownFields is true";
-        errors.push(FieldError::invalid(&at, strategy, why));
-    }
-    let recognized = !tolerance.unrecognized_review_versions;
-    errors.extend(conversion::validate(conversion, recognized, &path.child("conversion")));
-    errors
-}
-
-fn validate_group(group: &str, path: &Path) -> Option<FieldError> {
-    if group.is_empty() {
-        return Some(FieldError::required(path, ""));
-    }
-    let wrong = names::dns1123_subdomain(group);
-    if !wrong.is_empty() {
-        return Some(FieldError::invalid(path, group, wrong.join(",")));
-    }
-    let why = "should be a domain with at least one dot";
-    (!group.contains('.')).then(|| FieldError::invalid(path, group, why))
-}
-
-fn validate_choice(path: &Path, value: &str, accepted: &[&str]) -> Option<FieldError> {
-    if value.is_empty() {
-        return Some(FieldError::required(path, ""));
-    }
-    (!accepted.contains(&value)).then(|| FieldError::not_supported(path, value, accepted))
-}
-
-fn validate_versions(
-    internal: &Internal<'_>,
-    tolerance: &Tolerance,
-    rules: &dyn Rules,
-    path: &Path,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let at = path.child("versions");
-    for (index, version) in internal.versions.iter().enumerate() {
-        let at = at.index(index);
-        let wrong = names::dns1035_label(version.name());
-        if !wrong.is_empty() {
-            errors.push(FieldError::invalid(&at.child("name"), version.name(), wrong.join(",")));
-        }
-        errors.extend(validate_deprecation(version.value, &at.child("deprecationWarning")));
-        errors.extend(schema::validate(
-            version.schema,
-            internal.has_status(version),
-            tolerance,
-            rules,
-            &at.child("schema"),
-        ));
-        errors.extend(validate_subresources(version.subresources, &at.child("subresources")));
-        errors.extend(validate_columns(version.columns, &at.child("additionalPrinterColumns")));
-        if !version.selectable.is_empty() {
-            let at = at.child("selectableFields");
-            match version.open_api_schema() {
-                None => {
-                    let why =
-                        "may only be set when `version.schema.openAPIV3Schema` is not included";
-                    errors.push(FieldError::invalid(&at, "", why));
-                }
-                schema => errors.extend(validate_selectable(
-                    version.selectable,
-                    schema,
-                    version.name(),
-                    tolerance,
-                    &at,
-                )),
-            }
-        }
-    }
-    let all: BTreeSet<&str> = internal.versions.iter().map(internal::Version::name).collect();
-    if all.len() != internal.versions.len() {
-        let why = "must contain unique version names";
-        errors.push(invalid_printed(&at, &internal.print_versions(), why));
-    }
-    if internal.versions.iter().filter(|version| flag(version.value, "storage")).count() != 1 {
-        let why = "must have exactly one version marked as storage version";
-        errors.push(invalid_printed(&at, &internal.print_versions(), why));
-    }
-    // The first version's name also stands at the top of the internal type.
-    if let Some(first) = internal.versions.first()
-        && !first.name().is_empty()
-    {
-        let wrong = names::dns1035_label(first.name());
-        if !wrong.is_empty() {
-            errors.push(FieldError::invalid(&path.child("version"), first.name(), wrong.join(",")));
-        }
-    }
-    errors
-}
-
-fn validate_deprecation(version: &Value, path: &Path) -> Vec<FieldError> {
-    let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
-        return Vec::new();
-    };
-    let mut wrong = Vec::new();
-    if flag(version, "deprecated") {
-        if warning.len() > 256 {
-            wrong.push("must be <= 256 characters long".to_owned());
-        }
-        if warning.is_empty() {
-            wrong.push("must not be an empty string".to_owned());
-        }
-        if let Some((index, _)) =
-            warning.char_indices().find(|(_, character)| !is_printable(*character))
-        {
-            wrong.push(format!(
-                "must only contain printable UTF-8 characters; non-printable character found at index {index}"
-            ));
-        }
-    } else {
-        wrong.push("can only be set for deprecated versions".to_owned());
-    }
-    // Upstream passes a pointer, which is printed as JSON.
-    let printed = gojson::to_string(&warning.into());
-    wrong.into_iter().map(|why| invalid_printed(path, &printed, &why)).collect()
-}
-
-/// Go's `unicode.IsPrint`, near enough: of white space only the plain space counts.
-fn is_printable(character: char) -> bool {
-    character == ' ' || !(character.is_control() || character.is_whitespace())
-}
-
-fn validate_names(names: &Value, path: &Path) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for field in ["plural", "singular"] {
-        let name = text(names, field);
-        let wrong = names::dns1035_label(name);
-        if !name.is_empty() && !wrong.is_empty() {
-            errors.push(FieldError::invalid(&path.child(field), name, wrong.join(",")));
-        }
-    }
-    for field in ["kind", "listKind"] {
-        let name = text(names, field);
-        let wrong = names::dns1035_label(&name.to_lowercase());
-        if !name.is_empty() && !wrong.is_empty() {
-            let why =
-                format!("may have mixed case, but should otherwise match: {}", wrong.join(","));
-            errors.push(FieldError::invalid(&path.child(field), name, why));
-        }
-    }
-    let mut labels = |field: &str| {
-        for (index, name) in list(names, field).iter().enumerate() {
-            let name = name.as_str().unwrap_or_default();
-            let wrong = names::dns1035_label(name);
-            if !wrong.is_empty() {
-                let at = path.child(field).index(index);
-                errors.push(FieldError::invalid(&at, name, wrong.join(",")));
-            }
-        }
-    };
-    labels("shortNames");
-    let (kind, list_kind) = (text(names, "kind"), text(names, "listKind"));
-    let same = !kind.is_empty() && kind == list_kind;
-    if same {
-        let why = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid(&path.child("listKind"), list_kind, why));
-    }
-    let mut categories = Vec::new();
-    for (index, name) in list(names, "categories").iter().enumerate() {
-        let name = name.as_str().unwrap_or_default();
-        let wrong = names::dns1035_label(name);
-        if !wrong.is_empty() {
-            let at = path.child("categories").index(index);
-            categories.push(FieldError::invalid(&at, name, wrong.join(",")));
-        }
-    }
-    errors.extend(categories);
-    errors
-}
-
-fn validate_simple_path(path_text: &str, path: &Path) -> Option<FieldError> {
-    let why = "must be a simple json path starting with .";
-    (!path_text.starts_with('.')).then(|| FieldError::invalid(path, path_text, why))
-}
-
-fn validate_columns(columns: &[Value], path: &Path) -> Vec<FieldError> {
-    const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-    const FORMATS: [&str; 8] =
-        ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
-    let mut errors = Vec::new();
-    for (index, column) in columns.iter().enumerate() {
-        let at = path.index(index);
-        if text(column, "name").is_empty() {
-            errors.push(FieldError::required(&at.child("name"), ""));
-        }
-        let one_of = |list: &[&str]| format!("must be one of {}", list.join(","));
-        let kind = text(column, "type");
-        if kind.is_empty() {
-            errors.push(FieldError::required(&at.child("type"), one_of(&TYPES)));
-        } else if !TYPES.contains(&kind) {
-            errors.push(FieldError::invalid(&at.child("type"), kind, one_of(&TYPES)));
-        }
-        let format = text(column, "format");
-        if !format.is_empty() && !FORMATS.contains(&format) {
-            errors.push(FieldError::invalid(&at.child("format"), format, one_of(&FORMATS)));
-        }
-        let json_path = text(column, "jsonPath");
-        if json_path.is_empty() {
-            errors.push(FieldError::required(&at.child("JSONPath"), ""));
-        } else {
-            errors.extend(validate_simple_path(json_path, &at.child("JSONPath")));
-        }
-    }
-    errors
-}
-
-fn validate_subresources(subresources: Option<&Value>, path: &Path) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let Some(scale) =
-        subresources.and_then(|found| found.get("scale")).filter(|found| !found.is_null())
-    else {
-        return errors;
-    };
-    for (field, root, under) in [
-        ("specReplicasPath", ".spec.", "should be a json path under .spec"),
-        ("statusReplicasPath", ".status.", "should be a json path under .status"),
-    ] {
-        let at = path.child(&format!("scale.{field}"));
-        let given = text(scale, field);
-        if given.is_empty() {
-            errors.push(FieldError::required(&at, ""));
-        } else if let Some(error) = validate_simple_path(given, &at) {
-            errors.push(error);
-        } else if !given.starts_with(root) {
-            errors.push(FieldError::invalid(&at, given, under));
-        }
-    }
-    let selector = text(scale, "labelSelectorPath");
-    if !selector.is_empty() {
-        let at = path.child("scale.labelSelectorPath");
-        if let Some(error) = validate_simple_path(selector, &at) {
-            errors.push(error);
-        } else if !selector.starts_with(".spec.") && !selector.starts_with(".status.") {
-            let why = "should be a json path under either .spec or .status";
-            errors.push(invalid_printed(&at, &gojson::to_string(&selector.into()), why));
-        }
-    }
-    errors
-}
-
-fn validate_selectable(
-    fields: &[Value],
-    schema: Option<&Value>,
-    version: &str,
-    tolerance: &Tolerance,
-    path: &Path,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let schema = match schema.map_or_else(|| Ok(Schema::default()), Schema::parse) {
-        Ok(schema) => schema,
-        Err(why) => {
-            let at = Path::new("spec").child("schema.openAPIV3Schema");
-            return vec![FieldError::invalid(&at, "", why.to_string())];
-        }
-    };
-    let mut seen = BTreeSet::new();
-    for (index, field) in fields.iter().enumerate() {
-        let at = path.index(index).child("jsonPath");
-        let json_path = text(field, "jsonPath");
-        if json_path.is_empty() {
-            errors.push(FieldError::required(&at, ""));
-            continue;
-        }
-        let found = match field_path::resolve(json_path, &schema, false) {
-            Ok(found) => found,
-            Err(why) => {
-                let why = format!("is an invalid path: {why}");
-                errors.push(FieldError::invalid(&at, json_path, why));
-                continue;
-            }
-        };
-        if found.root == "metadata" {
-            let why = "must not point to fields in metadata";
-            errors.push(FieldError::invalid(&at, json_path, why));
-        }
-        if !matches!(found.schema.kind.as_str(), "string" | "boolean" | "integer") {
-            let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
-            errors.push(FieldError::invalid(&at, json_path, why));
-        }
-        if !seen.insert(found.path.to_string()) {
-            errors.push(FieldError::duplicate(&at, json_path));
-        }
-    }
-    if seen.len() > MAX_SELECTABLE_FIELDS && !tolerance.too_many_selectable.contains(version) {
-        errors.push(FieldError::too_many(path, seen.len(), MAX_SELECTABLE_FIELDS));
     }
     errors
 }

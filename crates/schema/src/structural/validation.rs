@@ -4,9 +4,7 @@
 //! each, so results carry that count; an error is reported once per message; numbers compare as
 //! Go's `int64` or `float64`, whichever the JSON text was.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Number, Value};
+use serde_json::Value;
 use sluice_base::gojson;
 
 use super::{Additional, Schema, formats};
@@ -14,8 +12,12 @@ use crate::field::{ErrorType, FieldError, Path};
 
 mod correlation;
 mod numbers;
+mod outcome;
+mod values;
 
 pub use correlation::Correlated;
+use outcome::{Failure, Outcome};
+use values::{check_allowed, check_format, check_text, has_duplicates};
 
 /// Which of upstream's two readings of a schema applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,80 +45,6 @@ pub fn validate_update(
     let correlated = Correlated::new(value, old, schema);
     let outcome = Validator { reading: Reading::Served }.node(value, schema, "", Some(correlated));
     outcome.into_field_errors(path)
-}
-
-/// One failed check, before it becomes a field error.
-#[derive(Debug, Clone)]
-struct Failure {
-    /// Failures with the same message are one.
-    message: String,
-    /// The path of the value; `None` for the logical junctors, which upstream reports without one.
-    name: Option<String>,
-    kind: ErrorType,
-    value: Option<Value>,
-    /// Limits and allowed values, where the field error has its own wording for them.
-    detail: Option<String>,
-}
-
-impl Failure {
-    fn new(name: &str, kind: ErrorType, value: Option<Value>, message: String) -> Self {
-        Self { message, name: Some(name.to_owned()), kind, value, detail: None }
-    }
-
-    fn invalid(name: &str, value: Value, message: String) -> Self {
-        Self::new(name, ErrorType::Invalid, Some(value), message)
-    }
-
-    fn junctor(message: String) -> Self {
-        let value = Some(Value::String(String::new()));
-        Self { message, name: None, kind: ErrorType::Invalid, value, detail: None }
-    }
-
-    fn into_field_error(self, path: &Path) -> FieldError {
-        let at = match self.name.as_deref() {
-            None | Some("" | ".") => path.clone(),
-            Some(name) => path.child(name.strip_prefix('.').unwrap_or(name)),
-        };
-        let detail = self.detail.unwrap_or(self.message);
-        FieldError { kind: self.kind, field: at.to_string(), value: self.value, detail }
-    }
-}
-
-#[derive(Debug, Default, Clone)]
-struct Outcome {
-    failures: Vec<Failure>,
-    seen: BTreeSet<String>,
-    /// How many checks were made on the way, give or take upstream's counting.
-    matches: usize,
-}
-
-impl Outcome {
-    fn of(failure: Failure) -> Self {
-        let mut outcome = Self::default();
-        outcome.add(failure);
-        outcome
-    }
-
-    fn is_valid(&self) -> bool {
-        self.failures.is_empty()
-    }
-
-    fn add(&mut self, failure: Failure) {
-        if self.seen.insert(failure.message.clone()) {
-            self.failures.push(failure);
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.matches += other.matches;
-        for failure in other.failures {
-            self.add(failure);
-        }
-    }
-
-    fn into_field_errors(self, path: &Path) -> Vec<FieldError> {
-        self.failures.into_iter().map(|failure| failure.into_field_error(path)).collect()
-    }
 }
 
 /// The types of a value as kube-openapi infers them: the JSON type and the Go format.
@@ -152,8 +80,7 @@ impl Validator {
     ) -> Outcome {
         let mut outcome = self.checks(value, schema, name, old.as_ref());
         if !outcome.is_valid() && old.is_some_and(|old| old.is_unchanged()) {
-            outcome.failures.clear();
-            outcome.seen.clear();
+            outcome.forgive();
         }
         outcome
     }
@@ -221,7 +148,7 @@ impl Validator {
 
     fn check_type(&self, value: &Value, schema: &Schema, format: &str, name: &str) -> Outcome {
         let types = self.types(schema);
-        let success = Outcome { matches: 1, ..Outcome::default() };
+        let success = Outcome::counting(1);
         if value.is_null() {
             return if !types.is_empty() && !types.contains(&"null") && !schema.nullable {
                 Outcome::of(invalid_type(name, &types.join(","), "null"))
@@ -430,81 +357,4 @@ fn too_many(name: &str, size: i64, limit: i64, message: String) -> Failure {
     let unit = if limit == 1 { "item" } else { "items" };
     failure.detail = Some(format!("must have at most {limit} {unit}"));
     failure
-}
-
-fn check_text(text: &str, schema: &Schema, name: &str) -> Outcome {
-    let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-    if let Some(limit) = schema.max_length
-        && length > limit
-    {
-        let message = format!("{name} in body should be at most {limit} chars long");
-        let mut failure = Failure::new(name, ErrorType::TooLong, None, message);
-        let unit = if limit == 1 { "byte" } else { "bytes" };
-        failure.detail = Some(format!("may not be more than {limit} {unit}"));
-        return Outcome::of(failure);
-    }
-    if let Some(limit) = schema.min_length
-        && length < limit
-    {
-        let message = format!("{name} in body should be at least {limit} chars long");
-        return Outcome::of(Failure::invalid(name, text.into(), message));
-    }
-    let Some(pattern) = &schema.pattern else { return Outcome::default() };
-    let shown = match pattern.regex() {
-        Ok(regex) if regex.is_match(text) => return Outcome::default(),
-        Ok(_) => pattern.as_str().to_owned(),
-        Err(why) => format!("{}, but pattern is invalid: {why}", pattern.as_str()),
-    };
-    let message = format!("{name} in body should match '{shown}'");
-    Outcome::of(Failure::invalid(name, text.into(), message))
-}
-
-fn check_format(text: &str, format: &str, name: &str) -> Outcome {
-    if formats::matches(format, text) {
-        Outcome::default()
-    } else {
-        Outcome::of(invalid_type(name, format, text))
-    }
-}
-
-fn has_duplicates(items: &[Value]) -> bool {
-    items.iter().enumerate().any(|(index, item)| items[..index].contains(item))
-}
-
-fn check_allowed(value: &Value, schema: &Schema, name: &str) -> Outcome {
-    if schema.allowed.is_empty() || schema.allowed.iter().any(|allowed| converts(value, allowed)) {
-        return Outcome::default();
-    }
-    let list: Vec<String> = schema
-        .allowed
-        .iter()
-        .map(|allowed| match allowed {
-            Value::String(text) => text.clone(),
-            other => gojson::to_string(other),
-        })
-        .collect();
-    let message = format!("{name} in body should be one of [{}]", list.join(" "));
-    let mut failure = Failure::new(name, ErrorType::NotSupported, Some(value.clone()), message);
-    let quoted: Vec<String> = list.iter().map(|text| gojson::quote(text)).collect();
-    failure.detail = Some(format!("supported values: {}", quoted.join(", ")));
-    Outcome::of(failure)
-}
-
-/// Whether `value`, converted to the Go type of `allowed`, equals it: an integer can be a float, a
-/// float loses its fraction, an integer is even the text of its code point.
-fn converts(value: &Value, allowed: &Value) -> bool {
-    let float = |number: &Number| number.as_f64().unwrap_or_default();
-    match (value, allowed) {
-        (_, Value::Null) => false,
-        (Value::Number(have), Value::Number(want)) => match (have.as_i64(), want.as_i64()) {
-            (Some(have), Some(want)) => have == want,
-            (None, Some(want)) => numbers::truncate(float(have)) == want,
-            (_, None) => float(have).to_bits() == float(want).to_bits(),
-        },
-        (Value::Number(have), Value::String(want)) => have.as_i64().is_some_and(|code| {
-            let character = u32::try_from(code).ok().and_then(char::from_u32);
-            *want == character.unwrap_or(char::REPLACEMENT_CHARACTER).to_string()
-        }),
-        _ => value == allowed,
-    }
 }

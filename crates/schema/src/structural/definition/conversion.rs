@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{list, text, validate_choice};
+use super::spec::validate_choice;
+use super::{list, text};
 use crate::field::{FieldError, Path};
 use crate::names;
 

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 use sluice_base::gojson;
 
-use super::{Failure, Outcome};
+use super::outcome::{Failure, Outcome};
 use crate::structural::Schema;
 
 /// The largest integer that JSON numbers hold exactly.
