@@ -9,11 +9,13 @@
 //! - `columns`, `json_path`: tables by `additionalPrinterColumns`.
 //! - `controller`: what upstream's naming, establishing and finalizing controllers do.
 //! - `openapi`: OpenAPI v3 documents of custom groups.
+//! - `rules`: CEL rules of schemas.
 
 mod columns;
 pub(crate) mod controller;
 mod json_path;
 pub(crate) mod openapi;
+pub(crate) mod rules;
 mod serving;
 mod version;
 

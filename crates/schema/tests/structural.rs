@@ -162,7 +162,10 @@ fn answer(question: &Value) -> Value {
     if !structural.is_empty() {
         return json!({"structural": texts(&structural)});
     }
-    put("defaults", texts(&defaulting::validate(&schema, &root, true, &|_, _, _| Vec::new())));
+    put(
+        "defaults",
+        texts(&defaulting::validate(&schema, &question["schema"], &root, true, &|_| Vec::new())),
+    );
     let object = &question["object"];
     if object.is_null() {
         return Value::Object(out);

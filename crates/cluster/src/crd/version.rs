@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_base::gojson::{self, quote};
+use sluice_expr::kubernetes::Rules;
 use sluice_schema::field::{ErrorType, FieldError, Path};
 use sluice_schema::gotypes::Document;
 use sluice_schema::managed::CustomVersions;
@@ -18,8 +19,8 @@ use sluice_schema::structural::{
     Root, Schema, coercion, defaulting, listtype, normalize_numbers, pruning,
 };
 
-use super::is_true;
 use super::json_path::JsonPath;
+use super::{is_true, rules};
 use crate::duplicates;
 use crate::kind::{Context, Kind};
 use crate::resource::{Decoded, ScalePaths, Shape};
@@ -35,6 +36,7 @@ pub(crate) struct Version {
     /// All schemas of the definition by `apiVersion`; stored objects may be of another version.
     schemas: BTreeMap<String, Arc<Schema>>,
     schema: Arc<Schema>,
+    rules: Rules,
     types: Arc<CustomVersions>,
     empty: Value,
     /// The whole definition keeps unknown fields, as old ones could.
@@ -58,6 +60,7 @@ impl Version {
         };
         let group = text(definition, "/spec/group").unwrap_or_default();
         let name = text(version, "/name").unwrap_or_default();
+        let written = version.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null);
         let scale = version.pointer("/subresources/scale").filter(|scale| !scale.is_null());
         let fields = version.get("selectableFields").and_then(Value::as_array);
         let selectable = fields.into_iter().flatten().filter_map(|field| {
@@ -72,6 +75,7 @@ impl Version {
                 .map(|(name, schema)| (format!("{group}/{name}"), schema.clone()))
                 .collect(),
             schema: schemas.get(&name).cloned().unwrap_or_default(),
+            rules: Rules::new(written, true),
             types,
             empty: json!({
                 "apiVersion": format!("{group}/{name}"),
@@ -139,8 +143,13 @@ impl Version {
         errors
     }
 
-    /// CEL rules are only evaluated on objects of the right shape.
-    fn finish(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    /// Runs the CEL rules, which only look at objects of the right shape.
+    fn with_rules(
+        &self,
+        mut errors: Vec<FieldError>,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Vec<FieldError> {
         let blocks = |error: &FieldError| {
             matches!(
                 error.kind,
@@ -151,9 +160,16 @@ impl Version {
                     | ErrorType::TypeInvalid
             )
         };
-        if self.schema.has_rules() && errors.iter().any(blocks) {
+        let here = Path::default();
+        if self.rules.is_empty() {
+            return errors;
+        }
+        if errors.iter().any(blocks) {
             let why = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
-            errors.push(FieldError::invalid(&Path::default(), Value::Null, why));
+            errors.push(FieldError::invalid(&here, Value::Null, why));
+        } else {
+            let found = self.rules.validate(object, old);
+            errors.extend(found.errors.iter().map(|violation| rules::error(violation, &here)));
         }
         errors
     }
@@ -294,7 +310,7 @@ impl Kind for Version {
         errors.extend(self.check_scale(object, false));
         errors.extend(coercion::validate(object, Some(&self.schema), Root::Value, &here));
         errors.extend(listtype::validate(object, &self.schema, &here));
-        self.finish(errors)
+        self.with_rules(errors, object, None)
     }
 
     fn validate_update(&self, _: &Context<'_>, object: &Value, old: &Value) -> Vec<FieldError> {
@@ -305,7 +321,7 @@ impl Kind for Version {
         if listtype::validate(old, &self.schema, &here).is_empty() {
             errors.extend(listtype::validate(object, &self.schema, &here));
         }
-        self.finish(errors)
+        self.with_rules(errors, object, Some(old))
     }
 
     fn validate_status_update(
@@ -327,7 +343,7 @@ impl Kind for Version {
         if listtype::validate(old, &self.schema, &here).is_empty() {
             errors.extend(listtype::validate(object, &self.schema, &here));
         }
-        self.finish(errors)
+        self.with_rules(errors, object, Some(old))
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
@@ -335,7 +351,16 @@ impl Kind for Version {
             old.into_iter().flat_map(crate::metadata::finalizers).collect();
         let added: BTreeSet<&str> =
             crate::metadata::finalizers(object).filter(|name| !before.contains(name)).collect();
-        added.into_iter().flat_map(finalizer_warnings).collect()
+        let mut out: Vec<String> = added.into_iter().flat_map(finalizer_warnings).collect();
+        // A rule that did not hold before is only warned of where nothing changed.
+        if let Some(old) = old
+            && !self.rules.is_empty()
+        {
+            let here = Path::default();
+            let found = self.rules.validate(object, Some(old)).warnings;
+            out.extend(found.iter().map(|found| rules::error(found, &here).to_string()));
+        }
+        out
     }
 
     fn allows_unconditional_update(&self) -> bool {

@@ -1,6 +1,7 @@
 //! What a definition is refused for because of its rules.
 
 use serde_json::Value as Json;
+use sluice_base::gojson;
 
 use super::{compile, declare, path};
 use crate::functions::quote;
@@ -163,19 +164,16 @@ fn fields(rule: &Rule, schema: &Schema, path: &str, refusals: &mut Vec<Refusal>)
     }
 }
 
-/// A rule as Go prints the struct that holds it.
+/// A rule as Go's JSON has the struct that holds it, fields in the order of their declaration.
 fn go_rule(rule: &Rule) -> String {
-    // Pointers that are set print an address, which no two servers share.
-    let pointer =
-        |kind: &str, set: bool| format!("(*{kind})({})", if set { "0xc000000000" } else { "nil" });
+    let text = |text: &str| gojson::to_string(&Json::from(text));
+    let reason = rule.reason.as_deref().map_or_else(|| "null".to_owned(), text);
+    let optional = rule.optional_old_self.map_or_else(|| "null".to_owned(), |set| set.to_string());
     format!(
-        "apiextensions.ValidationRule{{Rule:{}, Message:{}, MessageExpression:{}, Reason:{}, \
-         FieldPath:{}, OptionalOldSelf:{}}}",
-        quote(&rule.expression),
-        quote(&rule.message),
-        quote(&rule.message_expression),
-        pointer("apiextensions.FieldValueErrorReason", rule.reason.is_some()),
-        quote(&rule.field_path),
-        pointer("bool", rule.optional_old_self.is_some()),
+        r#"{{"Rule":{},"Message":{},"MessageExpression":{},"Reason":{reason},"FieldPath":{},"OptionalOldSelf":{optional}}}"#,
+        text(&rule.expression),
+        text(&rule.message),
+        text(&rule.message_expression),
+        text(&rule.field_path),
     )
 }

@@ -6,7 +6,7 @@ use super::{Additional, Schema};
 
 mod check;
 
-pub use check::{RuleCheck, validate};
+pub use check::{DefaultValue, RuleCheck, validate};
 
 fn is_meaningless_null(value: &Value, schema: &Schema) -> bool {
     value.is_null() && !schema.nullable

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Schema;
+use super::defaulting::DefaultValue;
 use crate::field::{ErrorType, FieldError, Path};
 
 mod conditions;
@@ -30,8 +30,8 @@ pub trait Rules {
     /// What is wrong with the rules of a schema (as written, and otherwise in order): do they
     /// compile, may they use `oldSelf`, do they cost too much.
     fn check(&self, schema: &Value, path: &Path) -> Vec<FieldError>;
-    /// What the rules of `schema` and below say about a default value.
-    fn check_default(&self, schema: &Schema, value: &Value, path: &Path) -> Vec<FieldError>;
+    /// What the rules of a schema say about a default value in it.
+    fn check_default(&self, default: &DefaultValue<'_>) -> Vec<FieldError>;
 }
 
 /// No engine: rules are taken as they are.
@@ -43,7 +43,7 @@ impl Rules for Unchecked {
         Vec::new()
     }
 
-    fn check_default(&self, _: &Schema, _: &Value, _: &Path) -> Vec<FieldError> {
+    fn check_default(&self, _: &DefaultValue<'_>) -> Vec<FieldError> {
         Vec::new()
     }
 }

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 use sluice_base::gojson::quote;
 use sluice_base::time;
 use sluice_schema::field::FieldError;
-use sluice_schema::structural::definition::{self, Condition, Unchecked};
+use sluice_schema::structural::definition::{self, Condition};
 
 use crate::crd::CLEANUP_FINALIZER;
+use crate::crd::rules::Cel;
 use crate::kind::{Context, Kind};
 use crate::metadata;
 
@@ -37,11 +38,11 @@ impl Kind for CustomResourceDefinition {
     }
 
     fn validate(&self, _: &Context<'_>, object: &Value) -> Vec<FieldError> {
-        definition::validate(object, &Unchecked)
+        definition::validate(object, &Cel)
     }
 
     fn validate_update(&self, _: &Context<'_>, object: &Value, old: &Value) -> Vec<FieldError> {
-        definition::validate_update(object, old, &Unchecked)
+        definition::validate_update(object, old, &Cel)
     }
 
     fn validate_status_update(

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Rules, Tolerance, flag, list, ratchet, text};
 use crate::field::{FieldError, Path};
+use crate::structural::defaulting::DefaultValue;
 use crate::structural::{Schema, defaulting, field_path, invariants, is_meta_field};
 
 /// The Go names of the fields that may stand at the root beside a status subresource.
@@ -79,11 +80,9 @@ pub(super) fn validate(
             Ok(parsed) => {
                 let mut found = invariants::check(&parsed, &at);
                 if found.is_empty() {
-                    let check = |schema: &Schema, value: &Value, path: &Path| {
-                        rules.check_default(schema, value, path)
-                    };
+                    let check = |default: &DefaultValue<'_>| rules.check_default(default);
                     let pruned = !tolerance.unpruned_defaults;
-                    found = defaulting::validate(&parsed, &at, pruned, &check);
+                    found = defaulting::validate(&parsed, schema, &at, pruned, &check);
                 }
                 checks_rules = found.is_empty();
                 errors.extend(found);
