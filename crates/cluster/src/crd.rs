@@ -45,7 +45,7 @@ fn serve(state: &State, stored: &Stored) {
     let definition = &stored.value;
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or("");
     let (group, plural) = (text("/spec/group"), text("/status/acceptedNames/plural"));
-    if plural.is_empty() {
+    if plural.is_empty() || state.registry.definition(group, plural) == Some(stored.revision) {
         return;
     }
     let resources = if is_true(definition, "Established") {

@@ -99,6 +99,14 @@ impl Registry {
         custom.values().cloned().collect()
     }
 
+    /// The revision of the definition that a custom resource is served by.
+    pub(crate) fn definition(&self, group: &str, plural: &str) -> Option<u64> {
+        let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
+        let mut served = custom.values();
+        let found = served.find(|served| served.group == group && served.plural == plural);
+        found.map(|served| served.definition)
+    }
+
     /// Serves exactly `resources` for a custom `group` and `plural`, in place of what was served.
     pub(crate) fn set_custom(&self, group: &str, plural: &str, resources: Vec<Resource>) {
         let mut custom = self.custom.write().unwrap_or_else(PoisonError::into_inner);

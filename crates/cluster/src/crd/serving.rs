@@ -62,8 +62,14 @@ pub(super) fn resources(definition: &Value, revision: u64) -> Vec<Resource> {
         .filter(|version| version["served"] == true)
         .map(|version| {
             let name = text(version, "name");
-            let served =
-                Arc::new(Version::new(definition, version, &storage, &schemas, types.clone()));
+            let served = Arc::new(Version::new(
+                definition,
+                version,
+                &storage,
+                &schemas,
+                types.clone(),
+                revision,
+            ));
             let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
             let columns = CustomColumns::new(columns.map_or(&[][..], Vec::as_slice));
             Resource {

@@ -45,6 +45,8 @@ pub(crate) struct Version {
     scale: Option<ScalePaths>,
     selectable: Vec<(String, JsonPath)>,
     terminating: bool,
+    /// The revision of the definition: what was stored later was stored by its schemas.
+    definition: u64,
 }
 
 impl Version {
@@ -54,6 +56,7 @@ impl Version {
         storage: &str,
         schemas: &BTreeMap<String, Arc<Schema>>,
         types: Arc<CustomVersions>,
+        revision: u64,
     ) -> Self {
         let text = |value: &Value, pointer: &str| {
             value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
@@ -90,6 +93,7 @@ impl Version {
             }),
             selectable: selectable.collect(),
             terminating: is_true(definition, "Terminating"),
+            definition: revision,
             plural: text(definition, "/status/acceptedNames/plural").unwrap_or_default(),
             group,
         }
@@ -123,6 +127,14 @@ impl Version {
             object["metadata"] = Value::Object(metadata.value);
         }
         Ok(unknown)
+    }
+
+    /// Whether a stored object already is what this version would make of it.
+    fn is_current(&self, stored: &Value) -> bool {
+        let revision = crate::metadata::text(stored, "resourceVersion").parse::<u64>();
+        self.served_as == self.stored_as
+            && stored["apiVersion"] == *self.served_as
+            && revision.is_ok_and(|revision| revision > self.definition)
     }
 
     fn check_scale(&self, object: &Value, status_only: bool) -> Vec<FieldError> {
@@ -247,6 +259,9 @@ impl Shape for Version {
     }
 
     fn from_storage<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+        if self.is_current(stored) {
+            return Cow::Borrowed(stored);
+        }
         let mut object = stored.clone();
         object["apiVersion"] = self.served_as.as_str().into();
         // What is stored was valid once; what no longer fits is left out rather than refused.
@@ -260,6 +275,7 @@ impl Shape for Version {
             value["apiVersion"] = self.stored_as.as_str().into();
             if let Some(schema) = self.schemas.get(&self.stored_as) {
                 let _ = self.coerce(&mut value, schema, Malformed::Drop);
+                defaulting::default(&mut value, schema);
             }
         }
         value
