@@ -13,17 +13,20 @@ impl TypeRef {
     /// `live` with the values of `config`. Both must be valid; `config` without duplicate items.
     pub fn merge(&self, live: &Value, config: &Value) -> Result<Value, TypeFaults> {
         let mut faults = TypeFaults::default();
-        let merged = self.join(self.root, live, config, &mut faults);
-        faults.into_result(merged.unwrap_or(Value::Null))
+        let mut merged = live.clone();
+        if self.overlay(self.root, &mut merged, config, &mut faults) == Outcome::Nothing {
+            merged = Value::Null;
+        }
+        faults.into_result(merged)
     }
 
-    fn join(
+    fn overlay(
         &self,
         id: TypeId,
-        live: &Value,
+        live: &mut Value,
         config: &Value,
         faults: &mut TypeFaults,
-    ) -> Option<Value> {
+    ) -> Outcome {
         match self.shape(id, Some(config)) {
             Shape::Scalar(scalar) => {
                 let live_fault = scalar_fault(scalar, Some(live));
@@ -32,62 +35,55 @@ impl TypeRef {
                 {
                     faults.push(format!("lhs: {live_fault}"));
                     faults.push(format!("rhs: {fault}"));
-                    return None;
+                    return Outcome::Nothing;
                 }
-                Some(config.clone())
             }
             Shape::List(list) => {
-                let (lives, configs) = (items(Some(live)), items(Some(config)));
-                let empty = lives.is_empty() && configs.is_empty();
-                if empty || matches!(list.relationship, ListRelationship::Atomic) {
-                    return Some(config.clone());
+                let empty = items(Some(live)).is_empty() && items(Some(config)).is_empty();
+                if !empty && !matches!(list.relationship, ListRelationship::Atomic) {
+                    return self.weave(list, live, items(Some(config)), faults);
                 }
-                self.weave(list, lives, configs, faults)
             }
             Shape::Map(map) => {
-                let (lives, configs) = (entries(Some(live)), entries(Some(config)));
-                let empty = lives.is_none_or(serde_json::Map::is_empty)
-                    && configs.is_none_or(serde_json::Map::is_empty);
-                if empty || map.atomic {
-                    return Some(config.clone());
+                let none = |value| entries(Some(value)).is_none_or(serde_json::Map::is_empty);
+                let empty = none(live) && none(config);
+                if !empty && !map.atomic {
+                    return self.overlay_entries(map, live, config, faults);
                 }
-                self.join_entries(map, lives, configs, faults)
             }
             Shape::Broken(type_of) => {
                 faults.push(type_of.why_broken());
-                None
+                return Outcome::Nothing;
             }
         }
+        live.clone_from(config);
+        Outcome::Something
     }
 
-    fn join_entries(
+    fn overlay_entries(
         &self,
         map: &Map,
-        lives: Option<&serde_json::Map<String, Value>>,
-        configs: Option<&serde_json::Map<String, Value>>,
+        live: &mut Value,
+        config: &Value,
         faults: &mut TypeFaults,
-    ) -> Option<Value> {
-        let mut out = serde_json::Map::new();
-        for (name, live) in lives.into_iter().flatten() {
-            let merged = match configs.and_then(|configs| configs.get(name)) {
-                None => Some(live.clone()),
-                Some(config) => {
-                    let start = faults.0.len();
-                    let merged = self.join(entry_type(map, name), live, config, faults);
-                    faults.prefix(start, || format!(".{name}"));
-                    merged
-                }
+    ) -> Outcome {
+        if !live.is_object() {
+            *live = Value::Object(serde_json::Map::new());
+        }
+        let Value::Object(lives) = live else { return Outcome::Nothing };
+        for (name, config) in entries(Some(config)).into_iter().flatten() {
+            let Some(entry) = lives.get_mut(name) else {
+                lives.insert(name.clone(), config.clone());
+                continue;
             };
-            if let Some(merged) = merged {
-                out.insert(name.clone(), merged);
+            let start = faults.0.len();
+            let outcome = self.overlay(entry_type(map, name), entry, config, faults);
+            faults.prefix(start, || format!(".{name}"));
+            if outcome == Outcome::Nothing {
+                lives.remove(name);
             }
         }
-        for (name, config) in configs.into_iter().flatten() {
-            if lives.is_none_or(|lives| !lives.contains_key(name)) {
-                out.insert(name.clone(), config.clone());
-            }
-        }
-        (!out.is_empty()).then_some(Value::Object(out))
+        if lives.is_empty() { Outcome::Nothing } else { Outcome::Something }
     }
 
     /// Both lists as one: shared and new items in the configuration's order, the items that only the
@@ -95,29 +91,43 @@ impl TypeRef {
     fn weave(
         &self,
         list: &List,
-        lives: &[Value],
-        configs: &[Value],
+        live: &mut Value,
+        config_items: &[Value],
         faults: &mut TypeFaults,
-    ) -> Option<Value> {
+    ) -> Outcome {
         let start = faults.0.len();
-        let configs = self.index(list, configs, Repeats::Refused, faults);
-        let lives = self.index(list, lives, Repeats::Nulled, faults);
+        let mut live_items = match live.take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
+        let configs = self.index(list, config_items, Repeats::Refused, faults);
+        let lives = self.index(list, &live_items, Repeats::Nulled, faults);
         if faults.0.len() > start {
-            return None;
+            return Outcome::Nothing;
         }
         let mut shared: VecDeque<&PathElement> =
             configs.order.iter().map(|(element, _)| element).filter(|e| lives.has(e)).collect();
         let mut next_shared = shared.pop_front();
         let mut merged = Seen::default();
-        let mut out = Vec::with_capacity(lives.order.len().max(configs.order.len()));
-        let mut add = |live: Option<&Value>, config: Option<&Value>| {
-            let item = match (live, config) {
-                // Upstream loses the faults of single items here; so do we.
-                (Some(live), Some(config)) => {
-                    self.join(list.element, live, config, &mut TypeFaults::default())
-                }
-                (live, config) => live.or(config).cloned(),
+        let mut out = Vec::with_capacity(live_items.len().max(config_items.len()));
+        // Every live item is taken once at most, so that it can be moved.
+        let mut add = |live: Option<Found>, config: Option<&Value>| {
+            let mut item = match live {
+                Some(Found::At(place)) => live_items.get_mut(place).map(Value::take),
+                Some(Found::Repeated) => Some(Value::Null),
+                None => None,
             };
+            match (&mut item, config) {
+                (Some(item), Some(config)) => {
+                    // Upstream loses the faults of single items here; so do we.
+                    let lost = &mut TypeFaults::default();
+                    if self.overlay(list.element, item, config, lost) == Outcome::Nothing {
+                        return;
+                    }
+                }
+                (None, Some(config)) => item = Some(config.clone()),
+                _ => {}
+            }
             out.extend(item);
         };
         let (mut live_at, mut config_at) = (0, 0);
@@ -127,10 +137,10 @@ impl TypeRef {
             if live.is_none() && config.is_none() {
                 break;
             }
-            if let (Some((live, _)), Some((config, _))) = (live, config) {
+            if let (Some((live, _)), Some((config, place))) = (live, config) {
                 if live == config {
                     merged.insert(live.clone());
-                    add(lives.get(live), configs.get(live));
+                    add(lives.get(live), config_items.get(*place));
                     live_at += 1;
                     config_at += 1;
                     next_shared = shared.pop_front();
@@ -142,9 +152,9 @@ impl TypeRef {
                     continue;
                 }
             }
-            if let Some((live, item)) = live {
+            if let Some((live, place)) = live {
                 if !configs.has(live) {
-                    add(Some(item), None);
+                    add(Some(Found::At(*place)), None);
                     live_at += 1;
                     continue;
                 }
@@ -152,34 +162,38 @@ impl TypeRef {
                     live_at += 1;
                 }
             }
-            if let Some((config, _)) = config {
+            if let Some((config, place)) = config {
                 merged.insert(config.clone());
-                add(lives.get(config), configs.get(config));
+                add(lives.get(config), config_items.get(*place));
                 config_at += 1;
                 if next_shared == Some(config) {
                     next_shared = shared.pop_front();
                 }
             }
         }
-        (!out.is_empty()).then_some(Value::Array(out))
+        if out.is_empty() {
+            return Outcome::Nothing;
+        }
+        *live = Value::Array(out);
+        Outcome::Something
     }
 
-    fn index<'v>(
+    fn index(
         &self,
         list: &List,
-        items: &'v [Value],
+        items: &[Value],
         repeats: Repeats,
         faults: &mut TypeFaults,
-    ) -> Indexed<'v> {
+    ) -> Indexed {
         let mut indexed = Indexed {
             order: Vec::with_capacity(items.len()),
             named: Vec::with_capacity(items.len()),
         };
-        for (index, item) in items.iter().enumerate() {
+        for (place, item) in items.iter().enumerate() {
             let element = match self.item_element(list, item) {
                 Ok(element) => element,
                 Err(why) => {
-                    faults.push(format!("element {index}: {why}"));
+                    faults.push(format!("element {place}: {why}"));
                     continue;
                 }
             };
@@ -189,13 +203,20 @@ impl TypeRef {
                     continue;
                 }
                 // Which of several items a configuration means is unknown: it is merged with none.
-                Ok(place) => indexed.named[place].1 = &Value::Null,
-                Err(place) => indexed.named.insert(place, (element.clone(), item)),
+                Ok(known) => indexed.named[known].1 = Found::Repeated,
+                Err(new) => indexed.named.insert(new, (element.clone(), Found::At(place))),
             }
-            indexed.order.push((element, item));
+            indexed.order.push((element, place));
         }
         indexed
     }
+}
+
+/// Whether a merge leaves a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Something,
+    Nothing,
 }
 
 /// What an item with a name that was there before does.
@@ -205,13 +226,21 @@ enum Repeats {
     Nulled,
 }
 
-/// The items of a list in order and by name.
-struct Indexed<'v> {
-    order: Vec<(PathElement, &'v Value)>,
-    named: Vec<(PathElement, &'v Value)>,
+/// Where the item of a name is.
+#[derive(Clone, Copy)]
+enum Found {
+    At(usize),
+    /// There are several.
+    Repeated,
 }
 
-impl<'v> Indexed<'v> {
+/// The items of a list in order and by name, as places in it.
+struct Indexed {
+    order: Vec<(PathElement, usize)>,
+    named: Vec<(PathElement, Found)>,
+}
+
+impl Indexed {
     fn find(&self, element: &PathElement) -> Result<usize, usize> {
         self.named.binary_search_by(|(known, _)| known.cmp(element))
     }
@@ -220,7 +249,7 @@ impl<'v> Indexed<'v> {
         self.find(element).is_ok()
     }
 
-    fn get(&self, element: &PathElement) -> Option<&'v Value> {
+    fn get(&self, element: &PathElement) -> Option<Found> {
         self.find(element).ok().map(|place| self.named[place].1)
     }
 }

@@ -259,11 +259,11 @@ impl Updater<'_> {
         let mut pruned = (*at_last.value).clone();
         at_last.types.remove_items(&mut pruned, &last_set);
         let pruned = Typed::new(pruned, at_last.types.clone());
-        let pruned = self
+        let (pruned, merged_set) = self
             .add_back_owned(at_last.clone(), pruned, &last.api_version, managers)
             .map_err(|why| format!("failed add back owned items: {why}"))?;
         let pruned = self
-            .add_back_dangling(at_last, &pruned, &last.api_version, &last_set)
+            .add_back_dangling(at_last, merged_set, &pruned, &last.api_version, &last_set)
             .map_err(|why| format!("failed add back dangling items: {why}"))?;
         match self.convert(&pruned, version) {
             Ok(converted) => Ok(converted),
@@ -280,7 +280,7 @@ impl Updater<'_> {
         mut pruned: Typed<'v>,
         pruned_version: &str,
         managers: &Managers,
-    ) -> Result<Typed<'v>, String> {
+    ) -> Result<(Typed<'v>, Option<FieldSet>), String> {
         let mut owned: BTreeMap<&str, FieldSet> = BTreeMap::new();
         for manager in managers.values() {
             let set = owned.entry(&manager.api_version).or_default();
@@ -292,6 +292,8 @@ impl Updater<'_> {
             versions.push((pruned_version, set));
         }
         versions.extend(owned);
+        // All fields at the pruned version, for the step after this.
+        let mut merged_set = None;
         for (version, set) in versions {
             let there = match self.convert(&merged, version) {
                 Ok(there) => there,
@@ -319,14 +321,18 @@ impl Updater<'_> {
             let mut value = (*there.value).clone();
             types.remove_items(&mut value, &all.difference(&kept));
             pruned = Typed::new(value, types.clone());
+            if version == pruned_version {
+                merged_set = Some(all);
+            }
             merged = there;
         }
-        Ok(pruned)
+        Ok((pruned, merged_set))
     }
 
     fn add_back_dangling<'v>(
         &self,
         merged: Typed<'v>,
+        merged_set: Option<FieldSet>,
         pruned: &Typed<'v>,
         version: &str,
         last: &FieldSet,
@@ -342,7 +348,8 @@ impl Updater<'_> {
         };
         let types = merged.types;
         let pruned_set = types.with_named_parents(&types.field_set(&pruned.value));
-        let merged_set = types.with_named_parents(&types.field_set(&merged.value));
+        let merged_set =
+            merged_set.unwrap_or_else(|| types.with_named_parents(&types.field_set(&merged.value)));
         let mut value = merged.value.into_value();
         types.remove_items(&mut value, &merged_set.difference(&pruned_set).intersection(last));
         Ok(Typed::new(value, types))
