@@ -2,6 +2,7 @@
 
 mod sequences;
 mod server;
+mod small;
 
 /// The lines of a recording.
 fn lines(path: &str) -> Vec<serde_json::Value> {

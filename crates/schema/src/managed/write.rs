@@ -1,14 +1,16 @@
-//! Printing objects: `fieldsV1` comes out in the order of its field set.
+//! Printing objects: `fieldsV1` of built-in kinds comes out in the order of its field set.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sluice_base::gojson;
 
+use crate::recorded;
 use crate::smd::write_fields_v1_value;
 
 /// `value` as one line of JSON as the API server writes it.
 ///
-/// Keys are in order, except inside the `fieldsV1` of entries of `managedFields`, which keep the order
-/// of the set. Works on objects, lists and watch events alike.
+/// Keys are in order, except inside the `fieldsV1` of entries of `managedFields`: a server keeps those
+/// of built-in kinds as text, in the order of the set, and those of custom resources as maps. Works on
+/// objects, lists and watch events alike.
 pub fn object_json(value: &Value) -> String {
     let mut out = String::new();
     write_object_json(&mut out, value);
@@ -17,8 +19,34 @@ pub fn object_json(value: &Value) -> String {
 
 /// Appends `value` like [`object_json`] does.
 pub fn write_object_json(out: &mut String, value: &Value) {
+    write(out, value, Order::OfSets);
+}
+
+/// The order of keys inside `fieldsV1`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    OfSets,
+    OfKeys,
+}
+
+impl Order {
+    /// The order in an object, which its kind decides, or what it is part of.
+    fn within(self, fields: &Map<String, Value>) -> Self {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+            return self;
+        };
+        let built_in = !api_version.contains('/')
+            || api_version.starts_with("meta.k8s.io/")
+            || recorded::openapi().schema_name(api_version, kind).is_some();
+        if built_in { self } else { Self::OfKeys }
+    }
+}
+
+fn write(out: &mut String, value: &Value, order: Order) {
     match value {
         Value::Object(fields) => {
+            let order = order.within(fields);
             let entry = fields.get("fieldsType").is_some_and(|kind| kind == "FieldsV1");
             out.push('{');
             for (index, (name, field)) in fields.iter().enumerate() {
@@ -27,10 +55,10 @@ pub fn write_object_json(out: &mut String, value: &Value) {
                 }
                 gojson::write_text(out, name);
                 out.push(':');
-                if entry && name == "fieldsV1" {
+                if entry && order == Order::OfSets && name == "fieldsV1" {
                     write_fields_v1_value(out, field);
                 } else {
-                    write_object_json(out, field);
+                    write(out, field, order);
                 }
             }
             out.push('}');
@@ -41,7 +69,7 @@ pub fn write_object_json(out: &mut String, value: &Value) {
                 if index > 0 {
                     out.push(',');
                 }
-                write_object_json(out, item);
+                write(out, item, order);
             }
             out.push(']');
         }
