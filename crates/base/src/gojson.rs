@@ -56,6 +56,51 @@ pub fn write_number(out: &mut String, number: &serde_json::Number) {
     }
 }
 
+/// One line of JSON spread out with two spaces, as `json.Indent` does it.
+pub fn indent(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    let new_line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
+    };
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if quoted {
+            out.push(letter);
+            quoted = escaped || letter != '"';
+            escaped = !escaped && letter == '\\';
+            continue;
+        }
+        match letter {
+            '{' | '[' => {
+                out.push(letter);
+                if letters.peek().is_some_and(|next| matches!(next, '}' | ']')) {
+                    out.extend(letters.next());
+                } else {
+                    depth += 1;
+                    new_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                new_line(&mut out, depth);
+                out.push(letter);
+            }
+            ',' => {
+                out.push(letter);
+                new_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            other => {
+                quoted = other == '"';
+                out.push(other);
+            }
+        }
+    }
+    out
+}
+
 /// A float as `encoding/json` writes it: `%e` below 1e-6 and from 1e21 on, `%f` between.
 pub fn float(value: f64) -> String {
     let size = value.abs();
@@ -150,6 +195,15 @@ pub fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    #[test]
+    fn indents_like_go() {
+        let value = json!({"a": [1, {}], "b": {"c": "x: {\"y\", [z]}"}});
+        assert_eq!(
+            super::indent(&super::to_string(&value)),
+            "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": {\n    \"c\": \"x: {\\\"y\\\", [z]}\"\n  }\n}"
+        );
+    }
 
     #[test]
     fn escapes_like_go() {

@@ -80,6 +80,11 @@ pub(crate) fn encode(encoding: Encoding, value: &Value) -> Vec<u8> {
             out.push('\n');
             out.into_bytes()
         }
+        Encoding::Indented => {
+            let mut out = sluice_base::gojson::indent(&crate::managed::to_json(value));
+            out.push('\n');
+            out.into_bytes()
+        }
         Encoding::Yaml => sluice_yaml::from_json(value).into_bytes(),
     }
 }

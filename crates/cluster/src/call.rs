@@ -24,6 +24,8 @@ pub(crate) struct Call {
     pub(crate) user: User,
     pub(crate) resource: Arc<Resource>,
     pub(crate) wanted: Wanted,
+    /// Whether only the headers were asked for, which no resource serves.
+    pub(crate) head: bool,
 }
 
 /// The longest name of a field manager.
@@ -106,6 +108,11 @@ impl Call {
             manager,
             dry_run,
         }
+    }
+
+    /// Whether a watched object is the one that the path names; most paths name none.
+    pub(crate) fn fits_path(&self, object: &serde_json::Value) -> bool {
+        self.info.name.is_empty() || crate::metadata::name(object) == self.info.name
     }
 
     /// The key of the named object.

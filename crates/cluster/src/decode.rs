@@ -76,9 +76,15 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
     let text =
         |name: &str| document.get(name).and_then(Document::as_str).unwrap_or_default().to_owned();
     let (given_version, given_kind) = (text("apiVersion"), text("kind"));
+    let found = match &document {
+        Document::List(_) => "array",
+        Document::Text(_) => "string",
+        Document::Number(_) => "number",
+        _ => "bool",
+    };
     let Document::Object(members) = &mut document else {
-        let why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
-        return Err(unrecognized(resource, why, body));
+        let why = "couldn't get version/kind; json parse error: json: cannot unmarshal FOUND into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+        return Err(unrecognized(resource, &why.replace("FOUND", found), body));
     };
     if resource.shape.is_custom() && given_kind.is_empty() {
         let shown = String::from_utf8_lossy(body);
@@ -95,15 +101,14 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
             let name = name.and_then(Document::as_str).unwrap_or_default();
             return Err(Status::invalid(&resource.group, &given_kind, name, &[error]));
         }
-        let known = recorded_kind(group, version, &given_kind);
-        let why = if known || resource.shape.is_custom() {
-            format!("no kind {} is registered", quote(&given_kind))
-        } else {
+        let why = if recorded_kind(group, version, &given_kind) {
             format!(
-                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-                quote(&given_kind),
-                quote(&given_version)
+                "converting ({version}.{given_kind}) to ({}.{}): unknown conversion",
+                internal_package(&resource.group),
+                resource.kind
             )
+        } else {
+            not_registered(&given_kind, &given_version)
         };
         let version = if version.is_empty() { &resource.version } else { version };
         return Err(Status::bad_request(format!(
@@ -113,6 +118,10 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
         )));
     }
     if !given_version.is_empty() && given_version != expected {
+        let (group, version) = given_version.rsplit_once('/').unwrap_or(("", &given_version));
+        if !resource.shape.is_custom() && !recorded_kind(group, version, &resource.kind) {
+            return Err(cannot(resource, &not_registered(&resource.kind, &given_version)));
+        }
         return Err(Status::bad_request(format!(
             "the API version in the data ({given_version}) does not match the expected API version ({expected})"
         )));
@@ -173,6 +182,33 @@ pub(crate) fn finish(
     Ok(value)
 }
 
+/// Fails for options of a kind that is not `expected`; options without a kind are taken as they are.
+pub(crate) fn check_options_kind(document: &Document, expected: &str) -> Result<(), Status> {
+    let text = |name: &str| document.get(name).and_then(Document::as_str).unwrap_or_default();
+    let kind = text("kind");
+    if kind.is_empty() || kind == expected {
+        return Ok(());
+    }
+    Err(Status::bad_request(not_registered(kind, text("apiVersion"))))
+}
+
+/// What upstream's scheme says about a kind that it does not know.
+fn not_registered(kind: &str, api_version: &str) -> String {
+    format!(
+        "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+        quote(kind),
+        quote(api_version)
+    )
+}
+
+/// The Go package that holds a group's internal types.
+fn internal_package(group: &str) -> &str {
+    match group.split('.').next() {
+        Some("" | "events") | None => "core",
+        Some(name) => name,
+    }
+}
+
 /// 400 for a body that is no object at all.
 fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Status {
     Status::bad_request(format!(
@@ -182,17 +218,19 @@ fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Status {
     ))
 }
 
-/// The start of a body: the bytes of JSON in hexadecimal, as upstream shows them.
+/// The start of a body: an object as it is, anything else in hexadecimal, as upstream shows them.
 fn summary(body: &[u8]) -> String {
     const SHOWN: usize = 30;
     use std::fmt::Write as _;
-    if body.is_empty() {
-        return "<empty>".to_owned();
-    }
-    let mut out = String::new();
-    for byte in body.iter().take(SHOWN) {
-        let _ = write!(out, "{byte:02x}");
-    }
+    let start = &body[..body.len().min(SHOWN)];
+    let mut out = match start.first() {
+        None => return "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(start).into_owned(),
+        Some(_) => start.iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        }),
+    };
     if body.len() > SHOWN {
         out.push_str(" ...");
     }

@@ -30,12 +30,15 @@ pub(crate) fn serve(
     }
     let parts: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
     match parts.as_slice() {
-        ["version"] => Ok(body::object(200, Encoding::Json, recorded::version())),
-        ["healthz" | "livez" | "readyz", ..] => Ok(health(parts[0], query)),
+        ["version"] => Ok(body::object(200, Encoding::Indented, recorded::version())),
+        ["healthz" | "livez" | "readyz"]
+        | ["healthz" | "livez" | "readyz", "etcd" | "log" | "ping" | "readiness"] => {
+            Ok(health(parts[0], query))
+        }
         ["api" | "apis", ..] => discovery::serve(state, &parts, headers),
         ["openapi", "v3"] => Ok(openapi::index(state)),
         ["openapi", "v3", rest @ ..] => {
-            openapi::document(state, &rest.join("/")).ok_or_else(Status::page_not_found)
+            Ok(openapi::document(state, &rest.join("/")).unwrap_or_else(openapi::absent))
         }
         ["openapi", "v2"] => Ok(openapi::version_two(state)),
         [".well-known", "openid-configuration"] => Ok(body::text(
@@ -48,7 +51,7 @@ pub(crate) fn serve(
             "application/jwk-set+json",
             state.authority.key_set().to_string(),
         )),
-        [""] => Ok(body::object(200, Encoding::Json, &json!({"paths": paths(state)}))),
+        [""] => Ok(body::object(200, Encoding::Indented, &json!({"paths": paths(state)}))),
         _ => Err(Status::page_not_found()),
     }
 }

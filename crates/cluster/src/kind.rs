@@ -180,6 +180,12 @@ pub trait Kind: Send + Sync {
 
     /// What to say to a selector by a field that is not among them.
     fn unsupported_field(&self, field: &str) -> String {
+        if self.selectable_fields(&Value::Null).is_empty() {
+            return format!(
+                "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                sluice_base::gojson::quote(field)
+            );
+        }
         format!("field label not supported: {field}")
     }
 }

@@ -1,14 +1,17 @@
 //! In which form an answer is wanted: the `Accept` header.
 
 use http::HeaderMap;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, USER_AGENT};
 
+use crate::request::Query;
 use crate::status::Status;
 
 /// How bytes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
+    /// JSON for people with a browser or curl.
+    Indented,
     Yaml,
 }
 
@@ -16,7 +19,7 @@ impl Encoding {
     /// The media type of the answer.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Json | Self::Indented => "application/json",
             Self::Yaml => "application/yaml",
         }
     }
@@ -31,6 +34,8 @@ pub(crate) enum Form {
     Metadata,
     /// A table for people.
     Table,
+    /// The same under its older name, `meta.k8s.io/v1beta1`.
+    OldTable,
 }
 
 /// The outcome of a negotiation.
@@ -38,27 +43,47 @@ pub(crate) enum Form {
 pub(crate) struct Wanted {
     pub(crate) encoding: Encoding,
     pub(crate) form: Form,
-    /// Indented, for people with a browser or curl.
-    pub(crate) pretty: bool,
 }
 
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Reads the `Accept` headers. Clauses are tried in their order, as upstream does.
-pub(crate) fn negotiate(headers: &HeaderMap) -> Result<Wanted, Status> {
+pub(crate) fn negotiate(headers: &HeaderMap, query: &Query) -> Result<Wanted, Status> {
     let texts: Vec<&str> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let text = texts.join(",");
-    if text.trim().is_empty() {
-        return Ok(Wanted { encoding: Encoding::Json, form: Form::Object, pretty: false });
+    let mut wanted = if text.trim().is_empty() {
+        Wanted { encoding: Encoding::Json, form: Form::Object }
+    } else {
+        choose(&clauses(&text))?
+    };
+    if wanted.encoding == Encoding::Json && is_pretty(headers, query) {
+        wanted.encoding = Encoding::Indented;
     }
-    clauses(&text).into_iter().find_map(|clause| read_clause(&clause)).ok_or_else(|| {
-        Status::new(
-            406,
-            "NotAcceptable",
-            format!("only the following media types are accepted: {ACCEPTED}"),
-        )
-    })
+    Ok(wanted)
+}
+
+fn choose(clauses: &[Clause<'_>]) -> Result<Wanted, Status> {
+    if let Some(wanted) = clauses.iter().find_map(read_clause) {
+        return Ok(wanted);
+    }
+    let served = clauses.iter().any(|clause| encoding_of(clause.media_type).is_some());
+    if served {
+        let message = format!("only the following media types are accepted: {ACCEPTED}");
+        return Err(Status::new(406, "NotAcceptable", message));
+    }
+    // The router refuses what no encoder makes before the resource is asked.
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {ACCEPTED}");
+    Err(Status::new(406, "NotAcceptable", message).with_details(serde_json::json!({})))
+}
+
+/// Whether a person reads the answer: as told, or by the name of the program.
+fn is_pretty(headers: &HeaderMap, query: &Query) -> bool {
+    if query.get("pretty").is_some() {
+        return query.flag("pretty");
+    }
+    let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    ["curl", "Wget", "Mozilla/5.0"].iter().any(|name| agent.starts_with(name))
 }
 
 /// One media type with its parameters.
@@ -91,11 +116,7 @@ pub(crate) fn clauses(text: &str) -> Vec<Clause<'_>> {
 }
 
 fn read_clause(clause: &Clause<'_>) -> Option<Wanted> {
-    let encoding = match clause.media_type {
-        "application/json" | "*/*" | "application/*" => Encoding::Json,
-        "application/yaml" => Encoding::Yaml,
-        _ => return None,
-    };
+    let encoding = encoding_of(clause.media_type)?;
     let parameter = |name: &str| {
         clause.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
     };
@@ -105,13 +126,22 @@ fn read_clause(clause: &Clause<'_>) -> Option<Wanted> {
             let known = parameter("g") == Some("meta.k8s.io")
                 && matches!(parameter("v"), Some("v1" | "v1beta1"));
             match kind {
+                "Table" if known && parameter("v") == Some("v1beta1") => Form::OldTable,
                 "Table" if known => Form::Table,
                 "PartialObjectMetadata" | "PartialObjectMetadataList" if known => Form::Metadata,
                 _ => return None,
             }
         }
     };
-    Some(Wanted { encoding, form, pretty: parameter("pretty") == Some("1") })
+    Some(Wanted { encoding, form })
+}
+
+fn encoding_of(media_type: &str) -> Option<Encoding> {
+    match media_type {
+        "application/json" | "*/*" | "application/*" => Some(Encoding::Json),
+        "application/yaml" => Some(Encoding::Yaml),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +173,9 @@ mod tests {
             if !accept.is_empty() {
                 headers.insert(ACCEPT, accept.parse().unwrap());
             }
-            let got = negotiate(&headers).ok().map(|wanted| (wanted.encoding, wanted.form));
+            let got = negotiate(&headers, &Query::default())
+                .ok()
+                .map(|wanted| (wanted.encoding, wanted.form));
             assert_eq!(got, expected, "{accept}");
         }
     }

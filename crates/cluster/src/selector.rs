@@ -1,7 +1,8 @@
 //! Label and field selectors of list, watch and delete-collection requests.
 
+mod label_text;
+
 use serde_json::Value;
-use sluice_base::gojson::quote;
 
 use crate::metadata;
 use crate::resource::Resource;
@@ -25,11 +26,7 @@ pub(crate) struct LabelSelector(Vec<Requirement>);
 impl LabelSelector {
     /// Reads the text form: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
-        let mut out = Vec::new();
-        for term in split_terms(text) {
-            out.push(requirement(term.trim())?);
-        }
-        Ok(Self(out))
+        label_text::parse(text).map(Self).map_err(Status::bad_request)
     }
 
     /// A `metav1.LabelSelector` object; null selects nothing, empty selects everything.
@@ -86,107 +83,28 @@ impl LabelSelector {
     }
 }
 
-/// Splits at commas outside parentheses.
-fn split_terms(text: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    let (mut depth, mut start) = (0_usize, 0);
-    for (index, character) in text.char_indices() {
-        match character {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                out.push(&text[start..index]);
-                start = index + 1;
-            }
-            _ => {}
-        }
+/// A `metav1.LabelSelector` object in the text form, by key.
+pub(crate) fn label_selector_text(selector: &Value) -> String {
+    let mut terms: Vec<(String, String)> = Vec::new();
+    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+        terms.push((key.clone(), format!("{key}={}", value.as_str().unwrap_or_default())));
     }
-    if !text[start..].trim().is_empty() || !out.is_empty() {
-        out.push(&text[start..]);
+    for item in selector["matchExpressions"].as_array().into_iter().flatten() {
+        let key = item["key"].as_str().unwrap_or_default();
+        let mut values: Vec<&str> =
+            item["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        values.sort_unstable();
+        let list = values.join(",");
+        let text = match item["operator"].as_str().unwrap_or_default() {
+            "In" => format!("{key} in ({list})"),
+            "NotIn" => format!("{key} notin ({list})"),
+            "Exists" => key.to_owned(),
+            _ => format!("!{key}"),
+        };
+        terms.push((key.to_owned(), text));
     }
-    out
-}
-
-fn requirement(term: &str) -> Result<Requirement, Status> {
-    let unparsable =
-        |why: String| Status::bad_request(format!("unable to parse requirement: {why}"));
-    if let Some(key) = term.strip_prefix('!') {
-        return Ok(Requirement::Absent(checked_key(key.trim())?));
-    }
-    for (operator, is_in) in
-        [(" notin ", false), (" in ", true), (" notin(", false), (" in(", true)]
-    {
-        if let Some(at) = term.find(operator) {
-            let key = checked_key(term[..at].trim())?;
-            let list = term[at + operator.trim_end_matches('(').len()..].trim();
-            let inner = list
-                .strip_prefix('(')
-                .and_then(|list| list.strip_suffix(')'))
-                .ok_or_else(|| unparsable(format!("found '{list}', expected: '('")))?;
-            let values = inner.split(',').map(|value| value.trim().to_owned()).collect();
-            return Ok(if is_in {
-                Requirement::In(key, values)
-            } else {
-                Requirement::NotIn(key, values)
-            });
-        }
-    }
-    for (operator, equal) in [("!=", false), ("==", true), ("=", true)] {
-        if let Some((key, value)) = term.split_once(operator) {
-            let key = checked_key(key.trim())?;
-            let value = checked_value(&key, value.trim())?;
-            return Ok(if equal {
-                Requirement::In(key, vec![value])
-            } else {
-                Requirement::NotIn(key, vec![value])
-            });
-        }
-    }
-    for (operator, greater) in [('>', true), ('<', false)] {
-        if let Some((key, value)) = term.split_once(operator) {
-            let key = checked_key(key.trim())?;
-            let bound = value.trim().parse().map_err(|_| {
-                unparsable("for 'Gt', 'Lt' operators, the value must be an integer".to_owned())
-            })?;
-            return Ok(if greater {
-                Requirement::Greater(key, bound)
-            } else {
-                Requirement::Less(key, bound)
-            });
-        }
-    }
-    if term.is_empty() {
-        return Err(unparsable("found '', expected: identifier after ','".to_owned()));
-    }
-    if let Some((_, rest)) = term.split_once(char::is_whitespace) {
-        let found = rest.trim();
-        return Err(unparsable(format!("found '{found}', expected: in, notin, =, ==, !=, gt, lt")));
-    }
-    Ok(Requirement::Exists(checked_key(term)?))
-}
-
-fn checked_key(key: &str) -> Result<String, Status> {
-    let problems = sluice_schema::names::label_key(key);
-    if problems.is_empty() {
-        return Ok(key.to_owned());
-    }
-    Err(Status::bad_request(format!(
-        "unable to parse requirement: <nil>: Invalid value: {}: {}",
-        quote(key),
-        problems.join("; ")
-    )))
-}
-
-fn checked_value(key: &str, value: &str) -> Result<String, Status> {
-    let problems = sluice_schema::names::label_value(value);
-    if problems.is_empty() {
-        return Ok(value.to_owned());
-    }
-    Err(Status::bad_request(format!(
-        "unable to parse requirement: values[0][{key}]: Invalid value: {}: {}",
-        quote(value),
-        problems.join("; ")
-    )))
+    terms.sort();
+    terms.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
 }
 
 /// A parsed `fieldSelector`: fields that must equal, or must not equal, a value.

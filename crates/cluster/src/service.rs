@@ -52,10 +52,12 @@ impl ClusterService {
     {
         let audit_id = self.state.random.uuid();
         let (parts, body) = request.into_parts();
-        let wanted = negotiate::negotiate(&parts.headers);
-        let encoding = wanted.as_ref().map_or(Encoding::Json, |wanted| wanted.encoding);
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        let wanted = negotiate::negotiate(&parts.headers, &query);
+        // Whoever accepts nothing that is served is told so in a form for people.
+        let encoding = wanted.as_ref().map_or(Encoding::Indented, |wanted| wanted.encoding);
         let result = match Limited::new(body, BODY_LIMIT).collect().await {
-            Ok(collected) => self.route(&parts, collected.to_bytes()).await,
+            Ok(collected) => self.route(&parts, query, collected.to_bytes()).await,
             Err(_) => Err(Status::new(
                 413,
                 "RequestEntityTooLarge",
@@ -72,10 +74,10 @@ impl ClusterService {
     async fn route(
         self,
         parts: &http::request::Parts,
+        query: Query,
         body: Bytes,
     ) -> Result<Response<Body>, Status> {
         let state = self.state;
-        let query = Query::parse(parts.uri.query().unwrap_or_default());
         let path = percent_decode(parts.uri.path(), false);
         let info = RequestInfo::parse(&parts.method, &path, &query);
         let user = auth::authenticate(&state, self.door, &parts.headers)?;
@@ -105,7 +107,7 @@ impl ClusterService {
         if needs_namespace {
             return Err(verbs::not_allowed());
         }
-        let wanted = negotiate::negotiate(&parts.headers)?;
+        let wanted = negotiate::negotiate(&parts.headers, &query)?;
         let call = Call {
             state,
             info,
@@ -115,6 +117,7 @@ impl ClusterService {
             user,
             resource,
             wanted,
+            head: parts.method == http::Method::HEAD,
         };
         verbs::serve(Arc::new(call)).await
     }

@@ -219,16 +219,15 @@ impl Store {
         Ok(self.write(&mut tables, resource, key, value))
     }
 
-    /// Removes the object that was read at revision `read`; `last` is the state watches are told.
+    /// Removes the object that was read at revision `read`. Watches are told its last stored state.
     pub(crate) fn delete(
         &self,
         resource: &GroupResource,
         key: &str,
         read: u64,
-        last: Value,
     ) -> Result<Arc<Stored>, Refused> {
         let mut tables = self.lock();
-        check_unchanged(&tables, resource, key, read)?;
+        let last = check_unchanged(&tables, resource, key, read)?.value.clone();
         let revision = tables.revision + 1;
         let object = Arc::new(stamped(last, revision));
         self.record(&mut tables, resource, key, Change::Deleted, object.clone());
@@ -330,17 +329,17 @@ impl Store {
     }
 }
 
-fn check_unchanged(
-    tables: &Tables,
+fn check_unchanged<'a>(
+    tables: &'a Tables,
     resource: &GroupResource,
     key: &str,
     read: u64,
-) -> Result<(), Refused> {
+) -> Result<&'a Arc<Stored>, Refused> {
     let current = tables.tables.get(resource).and_then(|table| table.objects.get(key));
     match current {
         None => Err(Refused::Missing),
         Some(object) if object.revision != read => Err(Refused::Stale),
-        Some(_) => Ok(()),
+        Some(object) => Ok(object),
     }
 }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::metadata;
+use crate::negotiate::Form;
 use crate::printer::Printer;
 
 /// Where the columns of a resource come from.
@@ -108,13 +109,15 @@ pub(crate) fn partial(object: &Value) -> Value {
 
 /// A table of `rows`. Only the first event of a watch carries definitions.
 pub(crate) fn table(
+    form: Form,
     list_metadata: Value,
     definitions: Option<Vec<Value>>,
     rows: Vec<Value>,
 ) -> Value {
+    let version = if form == Form::OldTable { "v1beta1" } else { "v1" };
     json!({
         "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
+        "apiVersion": format!("meta.k8s.io/{version}"),
         "metadata": list_metadata,
         "columnDefinitions": definitions.unwrap_or_default(),
         "rows": rows,

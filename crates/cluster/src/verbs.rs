@@ -13,6 +13,7 @@ use std::sync::Arc;
 use http::Response;
 use serde_json::Value;
 use sluice_base::clock::Clock as _;
+use sluice_base::gojson::quote;
 
 use crate::body::{self, Body};
 use crate::call::Call;
@@ -27,6 +28,15 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
         return crate::subresources::serve(call).await;
     }
     let allowed = resource.allows(call.info.verb);
+    let named = !call.info.name.is_empty();
+    let misplaced = match call.info.verb {
+        "create" => named,
+        "update" | "patch" => !named,
+        _ => call.head,
+    };
+    if misplaced {
+        return Err(not_allowed());
+    }
     let mut response = match call.info.verb {
         "get" if allowed => get::serve(&call),
         "list" if allowed => list::serve(&call),
@@ -61,7 +71,7 @@ pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response
     Ok(match call.wanted.form {
         Form::Object => body::object(code, call.wanted.encoding, object),
         Form::Metadata => body::object(code, call.wanted.encoding, &table::partial(object)),
-        Form::Table => {
+        Form::Table | Form::OldTable => {
             let include = include(call)?;
             let row = call.resource.columns.row(object, include, call.state.clock.now());
             let mut metadata = serde_json::Map::new();
@@ -70,7 +80,8 @@ pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response
                 metadata.insert("resourceVersion".to_owned(), version.into());
             }
             let definitions = call.resource.columns.definitions();
-            let table = table::table(metadata.into(), Some(definitions), vec![row]);
+            let table =
+                table::table(call.wanted.form, metadata.into(), Some(definitions), vec![row]);
             body::object(code, call.wanted.encoding, &table)
         }
     })
@@ -82,8 +93,9 @@ pub(crate) fn include(call: &Call) -> Result<Include, Status> {
         None | Some("Metadata") => Ok(Include::Metadata),
         Some("None") => Ok(Include::None),
         Some("Object") => Ok(Include::Object),
-        Some(other) => {
-            Err(Status::bad_request(format!("unrecognized includeObject value: {other:?}")))
-        }
+        Some(other) => Err(Status::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
+            quote(other)
+        ))),
     }
 }

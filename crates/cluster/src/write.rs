@@ -63,6 +63,17 @@ impl Writer<'_> {
         }
     }
 
+    /// Where upstream's storage would keep the object; some messages say it.
+    fn storage_path(&self, name: &str) -> String {
+        let resource = self.resource;
+        let folder = if resource.shape.is_custom() {
+            format!("{}/{}", resource.group, resource.plural)
+        } else {
+            resource.plural.clone()
+        };
+        format!("/registry/{folder}/{}", self.key(name))
+    }
+
     fn key(&self, name: &str) -> String {
         crate::store::key(self.namespace, name)
     }

@@ -36,30 +36,73 @@ pub(super) fn serve(
         let text = sluice_base::gojson::to_string(&document);
         return Ok(body::text(StatusCode::OK, AGGREGATED, text));
     }
-    let path = format!("/{}", parts.join("/"));
-    let answer = match (recorded::discovery().legacy(&path).cloned(), parts) {
-        (Some(mut list), ["apis"]) => {
-            if let Some(groups) = list["groups"].as_array_mut() {
-                groups.extend(custom_groups(state).into_iter().map(|group| group.legacy()));
-            }
-            list
+    let answer = match parts {
+        ["api"] => json!({
+            "kind": "APIVersions",
+            "versions": ["v1"],
+            "serverAddressByClientCIDRs": [
+                {"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443"},
+            ],
+        }),
+        ["apis"] => json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(state)}),
+        ["apis", name] => {
+            let found = groups(state).into_iter().find(|group| group["name"] == *name);
+            let mut group = found.ok_or_else(Status::page_not_found)?;
+            group["kind"] = "APIGroup".into();
+            group["apiVersion"] = "v1".into();
+            group
         }
-        (Some(list), _) => list,
-        (None, ["apis", name]) => {
-            let group = custom_groups(state).into_iter().find(|group| group.name == *name);
-            let mut answer = group.ok_or_else(Status::page_not_found)?.legacy();
-            answer["kind"] = "APIGroup".into();
-            answer["apiVersion"] = "v1".into();
-            answer
-        }
-        (None, ["apis", name, version]) => custom_groups(state)
-            .into_iter()
-            .find(|group| group.name == *name)
-            .and_then(|group| group.resource_list(version))
-            .ok_or_else(Status::page_not_found)?,
-        (None, _) => return Err(Status::page_not_found()),
+        _ => resources(state, parts)?,
     };
     Ok(body::object(200, Encoding::Json, &answer))
+}
+
+/// The groups as legacy discovery lists them; the core group is not among them.
+fn groups(state: &State) -> Vec<Value> {
+    let built_in = recorded::discovery().groups().iter().filter(|group| !group.name.is_empty());
+    built_in
+        .map(|group| {
+            let versions: Vec<&str> =
+                group.versions.iter().map(|version| version.name.as_str()).collect();
+            legacy_group(&group.name, &versions)
+        })
+        .chain(custom_groups(state).iter().map(CustomGroup::legacy))
+        .collect()
+}
+
+/// The resources of one version of a group.
+fn resources(state: &State, parts: &[&str]) -> Result<Value, Status> {
+    let recorded = recorded::discovery().legacy(&format!("/{}", parts.join("/")));
+    if let Some(list) = recorded {
+        return Ok(list.clone());
+    }
+    let (group, version) = match parts {
+        ["apis", group, version] => (*group, *version),
+        _ => ("", ""),
+    };
+    custom_groups(state)
+        .into_iter()
+        .find(|found| found.name == group)
+        .and_then(|found| found.resource_list(version))
+        .ok_or_else(|| {
+            if state.registry.has_group(group) {
+                Status::no_such_resource()
+            } else {
+                Status::page_not_found()
+            }
+        })
+}
+
+fn legacy_group(name: &str, versions: &[&str]) -> Value {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|version| json!({"groupVersion": api_version(name, version), "version": version}))
+        .collect();
+    json!({
+        "name": name,
+        "preferredVersion": versions.first().cloned().unwrap_or_default(),
+        "versions": versions,
+    })
 }
 
 fn wants_aggregated(headers: &HeaderMap) -> bool {
@@ -111,18 +154,9 @@ impl CustomGroup {
     }
 
     fn legacy(&self) -> Value {
-        let versions: Vec<Value> = self
-            .versions
-            .iter()
-            .map(|(version, _)| {
-                json!({"groupVersion": api_version(&self.name, version), "version": version})
-            })
-            .collect();
-        json!({
-            "name": self.name,
-            "preferredVersion": versions.first().cloned().unwrap_or_default(),
-            "versions": versions,
-        })
+        let versions: Vec<&str> =
+            self.versions.iter().map(|(version, _)| version.as_str()).collect();
+        legacy_group(&self.name, &versions)
     }
 
     fn resource_list(&self, version: &str) -> Option<Value> {

@@ -23,7 +23,16 @@ pub(super) fn index(state: &Arc<State>) -> Response<Body> {
         let url = format!("/openapi/v3/{name}?hash={hash}");
         paths.insert(name, json!({"serverRelativeURL": url}));
     }
-    json_text(&json!({"paths": paths}))
+    // Upstream forgets to say that it is JSON.
+    let text = json!({"paths": paths}).to_string();
+    body::text(StatusCode::OK, "text/plain; charset=utf-8", text)
+}
+
+/// 404 without a word.
+pub(super) fn absent() -> Response<Body> {
+    let mut response = Response::new(Body::Whole(None));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
 }
 
 /// One document.

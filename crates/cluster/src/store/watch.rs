@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Event, GroupResource, Store, Unreadable};
+use super::{Event, GroupResource, Store};
 
 /// Follows the writes of one resource from a revision on.
 #[derive(Debug)]
@@ -25,20 +25,17 @@ pub(crate) enum Ended {
 }
 
 impl Store {
-    /// Follows `resource` after revision `since`.
+    /// Follows `resource` after revision `since`, which may lie in the future.
     pub(crate) fn watch(
         self: &Arc<Self>,
         resource: &GroupResource,
         since: u64,
-    ) -> Result<Watch, (Unreadable, u64)> {
+    ) -> Result<Watch, Ended> {
         let mut tables = self.lock();
-        let (revision, generation) = (tables.revision, tables.generation);
-        if since > revision {
-            return Err((Unreadable::Future, revision));
-        }
+        let generation = tables.generation;
         let table = tables.tables.entry(resource.clone()).or_default();
         if since < table.compacted {
-            return Err((Unreadable::Compacted, table.compacted));
+            return Err(Ended::Expired(table.compacted));
         }
         let news = table.news.subscribe();
         Ok(Watch { store: self.clone(), resource: resource.clone(), seen: since, generation, news })
@@ -71,7 +68,8 @@ impl Watch {
         }
         let fresh = table.history.partition_point(|event| event.object.revision <= self.seen);
         let events: Vec<Event> = table.history.range(fresh..).cloned().collect();
-        self.seen = tables.revision;
+        // A watch from the future waits until it is there.
+        self.seen = self.seen.max(tables.revision);
         Ok(events)
     }
 

@@ -8,8 +8,8 @@ use sluice_schema::field::{FieldError, Path};
 use crate::body::{self, Body};
 use crate::call::Call;
 use crate::resource::ScalePaths;
+use crate::selector::label_selector_text;
 use crate::status::Status;
-use crate::validation::labels;
 use crate::write::Precondition;
 use crate::{decode, metadata, verbs};
 
@@ -94,7 +94,11 @@ fn selector_text(selector: &Value) -> String {
     let is_map = selector.as_object().is_some_and(|fields| {
         !fields.contains_key("matchLabels") && !fields.contains_key("matchExpressions")
     });
-    if is_map { labels::print(&json!({"matchLabels": selector})) } else { labels::print(selector) }
+    if is_map {
+        label_selector_text(&json!({"matchLabels": selector}))
+    } else {
+        label_selector_text(selector)
+    }
 }
 
 /// The object with the replicas that the scale asks for.

@@ -17,7 +17,9 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
         return crate::reviews::serve(call, object);
     }
     if !metadata::text(&object, "resourceVersion").is_empty() {
-        return Err(Status::bad_request(
+        return Err(Status::new(
+            500,
+            "",
             "resourceVersion should not be set on objects to be created",
         ));
     }

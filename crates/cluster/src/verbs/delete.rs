@@ -100,6 +100,7 @@ fn options(call: &Call) -> Result<(DeleteOptions, bool), Status> {
         }
     } else {
         let document = decode::parse(call.content_type(), &call.body)?;
+        decode::check_options_kind(&document, "DeleteOptions")?;
         if let Value::Object(fields) = document.into_value() {
             given = fields;
         }
@@ -113,7 +114,7 @@ fn options(call: &Call) -> Result<(DeleteOptions, bool), Status> {
         Some("Background") => Some(Propagation::Background),
         Some("Foreground") => Some(Propagation::Foreground),
         Some(other) => {
-            let supported = ["Background", "Foreground", "Orphan", "nil"];
+            let supported = ["Foreground", "Background", "Orphan", "nil"];
             let error =
                 FieldError::not_supported(&Path::new("propagationPolicy"), other, &supported);
             return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &[error]));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use sluice_base::clock::Clock as _;
 use sluice_base::gojson::quote;
 use sluice_schema::field::{FieldError, Path};
+use sluice_schema::gotypes::Document;
 
 use crate::body::{self, Body};
 use crate::call::Call;
@@ -19,6 +20,8 @@ use crate::table;
 /// What a list found, in the version of the request.
 pub(crate) struct Selection {
     pub(crate) items: Vec<Value>,
+    /// Nothing was found, though there was something to look at: upstream then says null.
+    filtered_out: bool,
     revision: u64,
     continue_token: Option<String>,
     remaining: Option<usize>,
@@ -82,7 +85,9 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
         .encode()
     });
     let remaining = (continue_token.is_some() && selects_all).then_some(left);
-    Ok(Selection { items, revision: listing.revision, continue_token, remaining })
+    let filtered_out =
+        items.is_empty() && !selects_all && (!listing.items.is_empty() || fields.name().is_some());
+    Ok(Selection { items, filtered_out, revision: listing.revision, continue_token, remaining })
 }
 
 /// The list, in the form that was asked for.
@@ -102,6 +107,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
     let answer = match call.wanted.form {
         Form::Object => {
             let custom = resource.shape.is_custom();
+            let filtered_out = selection.filtered_out;
             let items: Vec<Value> = selection
                 .items
                 .into_iter()
@@ -114,6 +120,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
                     item
                 })
                 .collect();
+            let items = if filtered_out && !custom { Value::Null } else { items.into() };
             json!({
                 "kind": resource.list_kind, "apiVersion": resource.api_version(),
                 "metadata": metadata, "items": items,
@@ -126,7 +133,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
                 "metadata": metadata, "items": items,
             })
         }
-        Form::Table => {
+        Form::Table | Form::OldTable => {
             let include = super::include(call)?;
             let now = call.state.clock.now();
             let rows: Vec<Value> = selection
@@ -134,7 +141,12 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
                 .iter()
                 .map(|item| resource.columns.row(item, include, now))
                 .collect();
-            table::table(metadata.into(), Some(resource.columns.definitions()), rows)
+            table::table(
+                call.wanted.form,
+                metadata.into(),
+                Some(resource.columns.definitions()),
+                rows,
+            )
         }
     };
     Ok(body::object(200, call.wanted.encoding, &answer))
@@ -222,7 +234,7 @@ pub(crate) fn parse_version(text: &str) -> Result<u64, Status> {
     text.parse().map_err(|_| {
         let why = format!("strconv.ParseUint: parsing {}: invalid syntax", quote(text));
         let error = FieldError::invalid(&Path::new("resourceVersion"), text, why);
-        Status::bad_request(format!("invalid resource version: {error}"))
+        Status::bad_request(error.to_string())
     })
 }
 
@@ -270,12 +282,14 @@ impl Continue {
     }
 
     fn decode(text: &str) -> Result<Self, Status> {
-        let invalid = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
+        let invalid = |why: &str| {
+            Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+        };
         let bytes = URL_SAFE_NO_PAD
             .decode(text)
             .map_err(|error| invalid(&format!("illegal base64 data: {error}")))?;
         let token: Value =
-            serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+            Document::parse(&bytes).map_err(|error| invalid(&error.to_string()))?.into_value();
         if token["v"] != "meta.k8s.io/v1" {
             return Err(invalid("server does not recognize this encoded version"));
         }

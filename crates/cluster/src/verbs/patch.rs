@@ -2,7 +2,6 @@
 
 use http::Response;
 use serde_json::{Value, json};
-use sluice_base::gojson::quote;
 use sluice_schema::field::{FieldError, Path};
 use sluice_schema::gotypes::Document;
 use sluice_schema::patch::{self, PatchError};
@@ -61,16 +60,12 @@ fn accepted(call: &Call) -> &'static [&'static str] {
 }
 
 fn check_content_type(call: &Call) -> Result<(), Status> {
-    if accepted(call).contains(&call.content_type()) { Ok(()) } else { Err(unsupported(call)) }
+    if accepted(call).contains(&call.content_type()) { Ok(()) } else { Err(unsupported()) }
 }
 
-/// 415, with what would have been taken.
-fn unsupported(call: &Call) -> Status {
-    let accepted = accepted(call);
-    Status::unsupported_media_type(format!(
-        "the body of the request was in an unknown format - accepted media types include: {}",
-        accepted.join(", ")
-    ))
+/// 415, as the router words it.
+fn unsupported() -> Status {
+    Status::unsupported_media_type("415: Unsupported Media Type").with_details(json!({}))
 }
 
 /// The rules of `PatchOptions`.
@@ -100,10 +95,7 @@ fn check_options(call: &Call) -> Result<(), Status> {
                 errors.push(FieldError::invalid(
                     &path,
                     manager,
-                    format!(
-                        "invalid character {} (at position {index})",
-                        quote(&letter.to_string())
-                    ),
+                    format!("invalid character U+{:04X} (at position {index})", u32::from(letter)),
                 ));
             }
         }
@@ -117,18 +109,41 @@ fn check_options(call: &Call) -> Result<(), Status> {
 
 /// An object with the request's patch applied; not yet typed again.
 pub(crate) fn patched(call: &Call, object: &Value) -> Result<Value, Status> {
-    let document = Document::parse(&call.body)
-        .map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
+    let document = Document::parse(&call.body).map_err(|why| {
+        Status::bad_request(if call.content_type() == STRATEGIC {
+            why.to_string()
+        } else {
+            format!("error decoding patch: {why}")
+        })
+    })?;
+    if call.content_type() == JSON_PATCH {
+        patch::json_patch_complaints(&document).map_err(refused)?;
+    } else if !matches!(document, Document::Object(_)) {
+        let found = match document {
+            Document::List(_) => "array",
+            Document::Text(_) => "string",
+            Document::Number(_) => "number",
+            _ => "bool",
+        };
+        return Err(Status::bad_request(format!(
+            "error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
     let patch = document.into_value();
     let result = match call.content_type() {
         JSON_PATCH => patch::json_patch(object, &patch),
         MERGE_PATCH => patch::merge_patch(object, &patch),
         _ => match call.resource.shape.strategic_merge(object, &patch) {
             Some(result) => result,
-            None => return Err(unsupported(call)),
+            None => return Err(unsupported()),
         },
     };
-    result.map_err(|error| match error {
+    result.map_err(refused)
+}
+
+/// What the server answers to a patch that cannot be applied.
+fn refused(error: PatchError) -> Status {
+    match error {
         PatchError::Malformed(message) => Status::bad_request(message),
         PatchError::TooLarge(message) => Status::new(413, "RequestEntityTooLarge", message),
         PatchError::NotApplicable(_) => Status {
@@ -140,7 +155,7 @@ pub(crate) fn patched(call: &Call, object: &Value) -> Result<Value, Status> {
             )
         },
         PatchError::Failed(message) => Status::new(500, "", message),
-    })
+    }
 }
 
 /// A patched object as its type again, with defaults.
@@ -151,15 +166,37 @@ fn retyped(
     warnings: &mut Vec<String>,
 ) -> Result<Value, Status> {
     let resource = &call.resource;
-    if call.content_type() != STRATEGIC {
-        return decode::typed(resource, object.into(), Vec::new(), validation, warnings);
-    }
-    let decoded = resource.shape.restore(object).map_err(|why| {
-        // The body was read once already.
-        let patch = Document::parse(&call.body).map(Document::into_value).unwrap_or_default();
-        let error = FieldError::invalid(&Path::new("patch"), patch::go_value(&patch), why);
-        Status::invalid(&resource.group, &resource.kind, &call.info.name, &[error])
+    let strategic = call.content_type() == STRATEGIC;
+    // Complaints show what was patched: the object, or of a strategic merge the patch.
+    let shown = || {
+        if strategic {
+            // The body was read once already.
+            let patch = Document::parse(&call.body).map(Document::into_value).unwrap_or_default();
+            patch::go_value(&patch)
+        } else {
+            managed::to_json(&object)
+        }
+    };
+    let invalid = |why: &str, name: &str, kind: &str, group: &str| {
+        let error = FieldError::invalid(&Path::new("patch"), shown(), why);
+        Status::invalid(group, kind, name, &[error])
+    };
+    let decoded = if strategic {
+        resource.shape.restore(object.clone())
+    } else {
+        resource.shape.decode(object.clone().into())
+    };
+    let decoded = decoded.map_err(|why| {
+        if strategic {
+            invalid(&why, &call.info.name, &resource.kind, &resource.group)
+        } else {
+            invalid(&why, "", "", "")
+        }
     })?;
+    if validation == FieldValidation::Strict && !decoded.problems.is_empty() {
+        let why = format!("strict decoding error: {}", decoded.problems.join(", "));
+        return Err(invalid(&why, "", "", ""));
+    }
     decode::finish(resource, decoded, Vec::new(), validation, warnings)
 }
 
@@ -213,53 +250,47 @@ fn configuration(
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value, Status> {
-    let value = decode::parse_yaml(&call.body)
-        .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?
-        .into_value();
+    let convert = |why: &dyn std::fmt::Display| format!("error converting YAML to JSON: {why}");
+    let value = sluice_yaml::to_json(&call.body, sluice_yaml::Duplicates::LastWins)
+        .map_err(|why| Status::bad_request(format!("error decoding YAML: {}", convert(&why))))?
+        .unwrap_or_default();
+    if !value.is_object() {
+        let found = match value {
+            Value::Array(_) => "array",
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            _ => "bool",
+        };
+        return Err(Status::bad_request(format!(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
     if validation != FieldValidation::Ignore
         && let Err(duplicate) = sluice_yaml::to_json(&call.body, sluice_yaml::Duplicates::Reject)
     {
         if validation == FieldValidation::Strict {
-            return Err(Status::bad_request(format!("error strict decoding YAML: {duplicate}")));
+            let why = convert(&duplicate);
+            return Err(Status::bad_request(format!("error strict decoding YAML: {why}")));
         }
-        warnings.push(duplicate.to_string());
-    }
-    let expected = call.resource.api_version();
-    let given = value["apiVersion"].as_str().unwrap_or_default();
-    let kind = value["kind"].as_str().unwrap_or_default();
-    if given != expected || kind != call.resource.kind {
-        let (group, version) = given.rsplit_once('/').unwrap_or(("", given));
-        let kind_of = |group: &str, version: &str, kind: &str| {
-            let api_version = crate::resource::api_version(group, version);
-            format!("{api_version}, Kind={kind}")
-        };
-        if given.is_empty() && kind.is_empty() {
-            return Err(Status::bad_request("invalid object type: /, Kind="));
-        }
-        return Err(Status::bad_request(format!(
-            "incorrect version specified in apply patch. Specified patch version: {}, expected: {}",
-            if kind == call.resource.kind {
-                given.to_owned()
-            } else {
-                kind_of(group, version, kind)
-            },
-            if kind == call.resource.kind {
-                expected.clone()
-            } else {
-                kind_of(&call.resource.group, &call.resource.version, &call.resource.kind)
-            }
-        )));
+        // One warning a line, without the heading.
+        let text = duplicate.to_string();
+        warnings.extend(text.lines().skip(1).map(|line| line.trim().to_owned()));
     }
     if metadata::of(&value).get("managedFields").is_some_and(|entries| !entries.is_null()) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
-    let mut value = value;
-    if metadata::name(&value).is_empty() {
-        metadata::set(&mut value, "name", call.info.name.as_str());
+    let expected = call.resource.api_version();
+    if value["apiVersion"] == *expected && value["kind"] == *call.resource.kind {
+        if metadata::name(&value).is_empty() {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                call.info.name
+            )));
+        }
+        check_name(call, &value)?;
+        let manager = call.manager();
+        call.writer(&manager, false).check_namespace(&mut value.clone())?;
     }
-    check_name(call, &value)?;
-    let manager = call.manager();
-    call.writer(&manager, false).check_namespace(&mut value)?;
     Ok(value)
 }
 

@@ -17,7 +17,9 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let (name, wanted) = (metadata::name(&object).to_owned(), &call.info.name);
     if name != *wanted {
         return Err(Status::bad_request(if name.is_empty() {
-            "name must be provided".to_owned()
+            format!(
+                "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+            )
         } else {
             format!("the name of the object ({name}) does not match the name on the URL ({wanted})")
         }));

@@ -20,7 +20,7 @@ use crate::negotiate::{Encoding, Form};
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Status;
 use crate::store::watch::{Ended, Watch};
-use crate::store::{Change, Event, Unreadable};
+use crate::store::{Change, Event};
 use crate::table::{self, Include};
 
 /// Bookmarks come about this often.
@@ -35,7 +35,9 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
         call.query.get("sendInitialEvents").map(|_| call.query.flag("sendInitialEvents"));
     let since = match call.query.text("resourceVersion") {
         None => 0,
-        Some(text) => list::parse_version(text)?,
+        Some(text) => {
+            list::parse_version(text).map_err(|status| Status::new(500, "", status.message))?
+        }
     };
     let store = &call.state.store;
     let sends_state = initial_wanted.unwrap_or(since == 0);
@@ -53,7 +55,10 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
             .map_err(|_| Status::internal("the newest state could not be listed"))?;
         for (_, stored) in &listing.items {
             let object = call.resource.shape.from_storage(&stored.value);
-            if labels.matches(&object) && fields.matches(&call.resource, &object) {
+            if call.fits_path(&object)
+                && labels.matches(&object)
+                && fields.matches(&call.resource, &object)
+            {
                 pending.push_back(form.event("ADDED", &object));
             }
         }
@@ -67,18 +72,22 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
         since
     };
     let content_type = match call.wanted.encoding {
-        Encoding::Json => "application/json",
+        Encoding::Json | Encoding::Indented => "application/json",
         Encoding::Yaml => "application/yaml;stream=watch",
     };
     let watch = match store.watch(&call.resource.storage, from) {
         Ok(watch) => watch,
-        Err((Unreadable::Compacted, oldest)) => {
+        Err(ended) => {
             // As upstream's cache does: the stream begins, and its first event says that it is over.
             // Clients take a 410 before the stream for a failure to be tried again as it is.
-            let line = form.line("ERROR", &expired(from, oldest).to_value());
-            return Ok(body::stream(content_type, futures::stream::iter([line]).boxed()));
+            let lines = match ended {
+                Ended::Closed => Vec::new(),
+                Ended::Expired(oldest) => {
+                    vec![form.line("ERROR", &expired(from, oldest).to_value())]
+                }
+            };
+            return Ok(body::stream(content_type, futures::stream::iter(lines).boxed()));
         }
-        Err((Unreadable::Future, newest)) => return Err(list::too_large(from, newest)),
     };
     let timeout = match call.query.text("timeoutSeconds").and_then(|text| text.parse::<u64>().ok())
     {
@@ -115,20 +124,26 @@ fn check_options(call: &Call) -> Result<(), Status> {
     let initial = call.query.get("sendInitialEvents");
     let mut errors = Vec::new();
     let path = Path::new("resourceVersionMatch");
-    if initial.is_some() {
-        if matching != Some("NotOlderThan") {
-            errors.push(match matching {
-                None => FieldError::forbidden(
-                    &path,
-                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                ),
-                Some(other) => FieldError::not_supported(&path, other, &["NotOlderThan"]),
-            });
-        }
-    } else if matching.is_some() {
+    if initial.is_some() && matching != Some("NotOlderThan") {
         errors.push(FieldError::forbidden(
             &path,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ));
+    }
+    match (initial, matching) {
+        (None, Some(_)) => errors.push(FieldError::forbidden(
+            &path,
             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        )),
+        (Some(_), Some(other)) if other != "NotOlderThan" => {
+            errors.push(FieldError::not_supported(&path, other, &["NotOlderThan"]));
+        }
+        _ => {}
+    }
+    if call.query.text("continue").is_some() {
+        errors.push(FieldError::forbidden(
+            &path,
+            "resourceVersionMatch is forbidden when continue is provided",
         ));
     }
     if errors.is_empty() {
@@ -151,13 +166,18 @@ impl EventForm {
         let shown = match self.call.wanted.form {
             Form::Object => object.clone(),
             Form::Metadata => table::partial(object),
-            Form::Table => {
+            Form::Table | Form::OldTable => {
                 let columns = &self.call.resource.columns;
                 let definitions = (!self.headed).then(|| columns.definitions());
                 self.headed = true;
                 let row = columns.row(object, self.include, self.call.state.clock.now());
                 let version = crate::metadata::text(object, "resourceVersion");
-                table::table(json!({"resourceVersion": version}), definitions, vec![row])
+                table::table(
+                    self.call.wanted.form,
+                    json!({"resourceVersion": version}),
+                    definitions,
+                    vec![row],
+                )
             }
         };
         self.line(kind, &shown)
@@ -181,7 +201,7 @@ impl EventForm {
 
     fn line(&self, kind: &str, object: &Value) -> Bytes {
         match self.call.wanted.encoding {
-            Encoding::Json => {
+            Encoding::Json | Encoding::Indented => {
                 let mut out = format!("{{\"type\":{},\"object\":", quote(kind));
                 out.push_str(&crate::managed::to_json(object));
                 out.push_str("}\n");

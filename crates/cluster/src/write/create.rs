@@ -17,6 +17,16 @@ const NAME_TRIES: usize = 8;
 /// The longest prefix of a generated name; five letters follow.
 const LONGEST_PREFIX: usize = 58;
 
+/// What only the server sets; an author's values are dropped before anything else looks.
+const SYSTEM_FIELDS: [&str; 6] = [
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
 impl Writer<'_> {
     /// Files a new object that has been decoded and defaulted. With `apply`, ownership has been
     /// settled by the caller.
@@ -48,20 +58,19 @@ impl Writer<'_> {
     async fn create_once(&self, mut object: Value, owned: bool) -> Result<Written, Status> {
         let resource = self.resource;
         let name = metadata::name(&object).to_owned();
+        for field in SYSTEM_FIELDS {
+            metadata::set(&mut object, field, Value::Null);
+        }
         if !owned {
             object = managed::track(self, &Value::Null, object);
         }
         admission::admit(self, Operation::Create, &name, Some(&mut object), None).await?;
         let now = self.now();
-        for field in
-            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"]
-        {
-            metadata::set(&mut object, field, Value::Null);
-        }
         metadata::set(&mut object, "uid", self.state.random.uuid());
         metadata::set(&mut object, "creationTimestamp", time::format_seconds(now));
-        let generation = if resource.hooks.has_generation() { 1.into() } else { Value::Null };
-        metadata::set(&mut object, "generation", generation);
+        if resource.hooks.has_generation() {
+            metadata::set(&mut object, "generation", 1);
+        }
         if resource.hooks.has_status()
             && !resource.hooks.keeps_status_on_create()
             && let Some(fields) = object.as_object_mut()
@@ -88,7 +97,7 @@ impl Writer<'_> {
         if self.dry_run {
             let key = self.key(&name);
             if self.state.store.get(&resource.storage, &key).is_some() {
-                return Err(Status::already_exists(&resource.group, &resource.plural, &name));
+                return Err(self.taken(&name));
             }
             return Ok(Written { object: Arc::new(object), warnings });
         }
@@ -98,10 +107,23 @@ impl Writer<'_> {
                 object: Arc::new(resource.shape.from_storage(&stored.value).into_owned()),
                 warnings,
             }),
-            Err(Refused::Exists | Refused::Missing | Refused::Stale) => {
-                Err(Status::already_exists(&resource.group, &resource.plural, &name))
-            }
+            Err(Refused::Exists | Refused::Missing | Refused::Stale) => Err(self.taken(&name)),
         }
+    }
+
+    /// 409: the name is taken, perhaps by an object that is on its way out.
+    fn taken(&self, name: &str) -> Status {
+        let resource = self.resource;
+        let mut status = Status::already_exists(&resource.group, &resource.plural, name);
+        let leaves = self
+            .state
+            .store
+            .get(&resource.storage, &self.key(name))
+            .is_some_and(|stored| metadata::is_terminating(&stored.value));
+        if leaves {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        status
     }
 
     /// The namespace of the object is the one of the request, or nobody's.

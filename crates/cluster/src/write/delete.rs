@@ -74,14 +74,14 @@ impl Writer<'_> {
     }
 
     fn check_delete(&self, name: &str, options: &DeleteOptions, old: &Value) -> Result<(), Status> {
-        let conflict = |why: &str| {
-            Err(Status::conflict(&self.resource.group, &self.resource.plural, name, why))
-        };
+        // Upstream names the kind here, not the resource.
+        let conflict =
+            |why: &str| Err(Status::conflict(&self.resource.group, &self.resource.kind, name, why));
         if let Some(uid) = &options.uid
             && uid != metadata::uid(old)
         {
             return conflict(&format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
                 metadata::uid(old)
             ));
         }
@@ -90,7 +90,7 @@ impl Writer<'_> {
             && wanted != version
         {
             return conflict(&format!(
-                "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {version}"
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({version}). The object might have been modified"
             ));
         }
         Ok(())
@@ -113,8 +113,10 @@ impl Writer<'_> {
         }
         let grace = self.grace(options, old);
         let lingers = !finalizers.is_empty() || grace > 0 || !resource.hooks.removable(&object);
-        if lingers {
+        if lingers || resource.hooks.grace_period(old).is_some() {
             self.mark_terminating(&mut object, old, grace);
+        }
+        if lingers {
             resource.hooks.prepare_delete(&self.context(), &mut object);
         }
         if self.dry_run {
@@ -126,19 +128,21 @@ impl Writer<'_> {
             }));
         }
         let key = self.key(name);
-        let result = if !lingers {
-            let value = resource.shape.to_storage(object);
-            self.state.store.delete(&resource.storage, &key, stored.revision, value)
-        } else if object == *old {
+        if !lingers {
+            return match self.state.store.delete(&resource.storage, &key, stored.revision) {
+                Ok(_) => Ok(Some(Deleted::Gone(Arc::new(object)))),
+                Err(Refused::Stale) => Ok(None),
+                Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
+            };
+        }
+        if object == *old {
             return Ok(Some(Deleted::Lingers(Arc::new(object))));
-        } else {
-            let value = resource.shape.to_storage(object);
-            self.state.store.update(&resource.storage, &key, stored.revision, value)
-        };
-        match result {
+        }
+        let value = resource.shape.to_storage(object);
+        match self.state.store.update(&resource.storage, &key, stored.revision, value) {
             Ok(stored) => {
                 let object = Arc::new(resource.shape.from_storage(&stored.value).into_owned());
-                Ok(Some(if lingers { Deleted::Lingers(object) } else { Deleted::Gone(object) }))
+                Ok(Some(Deleted::Lingers(object)))
             }
             Err(Refused::Stale) => Ok(None),
             Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
@@ -152,6 +156,7 @@ impl Writer<'_> {
             Some(policy) => policy,
             None if had.contains(&ORPHAN) => Propagation::Orphan,
             None if had.contains(&FOREGROUND) => Propagation::Foreground,
+            None if self.orphans_by_default() => Propagation::Orphan,
             None => Propagation::Background,
         };
         let mut out: Vec<&str> =
@@ -162,6 +167,14 @@ impl Writer<'_> {
             Propagation::Background => {}
         }
         out
+    }
+
+    /// Kinds older than the garbage collector leave what they own behind.
+    fn orphans_by_default(&self) -> bool {
+        matches!(
+            (self.resource.group.as_str(), self.resource.plural.as_str()),
+            ("", "replicationcontrollers") | ("batch", "jobs")
+        )
     }
 
     /// Seconds until the object may go. A second delete can only shorten the first one's.
@@ -177,7 +190,7 @@ impl Writer<'_> {
 
     fn mark_terminating(&self, object: &mut Value, old: &Value, grace: i64) {
         let pending = metadata::of(old).get("deletionGracePeriodSeconds").and_then(Value::as_i64);
-        if metadata::is_terminating(old) && pending.is_some_and(|pending| pending <= grace) {
+        if metadata::is_terminating(old) && pending.unwrap_or(0) <= grace {
             return;
         }
         let moment = self
@@ -185,7 +198,11 @@ impl Writer<'_> {
             .checked_add(Duration::from_secs(u64::try_from(grace).unwrap_or_default()))
             .unwrap_or(jiff::Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", time::format_seconds(moment));
-        metadata::set(object, "deletionGracePeriodSeconds", grace);
+        // Namespaces are not deleted by the generic code upstream, which shows here.
+        let is_namespace = self.resource.group.is_empty() && self.resource.plural == "namespaces";
+        if !is_namespace {
+            metadata::set(object, "deletionGracePeriodSeconds", grace);
+        }
         if !metadata::is_terminating(old)
             && let Some(generation) = metadata::of(old).get("generation").and_then(Value::as_i64)
             && generation > 0

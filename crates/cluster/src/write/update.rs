@@ -94,21 +94,21 @@ impl Writer<'_> {
             return Ok(Some(Written { object: Arc::new(object), warnings }));
         }
         let key = self.key(name);
-        // Whoever removes the last finalizer gets back what they sent, not the deletion.
-        let last = gone.then(|| Arc::new(object.clone()));
-        let value = resource.shape.to_storage(object);
         let result = if gone {
-            self.state.store.delete(&resource.storage, &key, stored.revision, value)
+            // Whoever removes the last finalizer gets back what they sent, not the deletion.
+            self.state
+                .store
+                .delete(&resource.storage, &key, stored.revision)
+                .map(|_| Arc::new(object))
         } else {
-            self.state.store.update(&resource.storage, &key, stored.revision, value)
+            let value = resource.shape.to_storage(object);
+            self.state
+                .store
+                .update(&resource.storage, &key, stored.revision, value)
+                .map(|stored| Arc::new(resource.shape.from_storage(&stored.value).into_owned()))
         };
         match result {
-            Ok(stored) => Ok(Some(Written {
-                object: last.unwrap_or_else(|| {
-                    Arc::new(resource.shape.from_storage(&stored.value).into_owned())
-                }),
-                warnings,
-            })),
+            Ok(object) => Ok(Some(Written { object, warnings })),
             Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
             Err(Refused::Stale)
                 if precondition == Precondition::FromObject && !given_version.is_empty() =>
@@ -131,7 +131,8 @@ impl Writer<'_> {
         let given_uid = metadata::uid(object);
         if !given_uid.is_empty() && given_uid != metadata::uid(old) {
             let why = format!(
-                "Precondition failed: UID in precondition: {given_uid}, UID in object meta: {}",
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {given_uid}, UID in object meta: {}",
+                self.storage_path(name),
                 metadata::uid(old)
             );
             return Err(Status::conflict(&resource.group, &resource.plural, name, &why));
@@ -148,11 +149,9 @@ impl Writer<'_> {
             return Ok(());
         }
         if given_version.parse::<u64>().is_err() {
-            let path = Path::new("metadata").child("resourceVersion");
-            let why =
+            let message =
                 format!("strconv.ParseUint: parsing {}: invalid syntax", quote(given_version));
-            let error = FieldError::invalid(&path, given_version, why);
-            return Err(Status::invalid(&resource.group, &resource.kind, name, &[error]));
+            return Err(Status::new(500, "", message));
         }
         if given_version != metadata::text(old, "resourceVersion") {
             return Err(Status::modified(&resource.group, &resource.plural, name));
@@ -206,6 +205,8 @@ impl Writer<'_> {
             old.get("metadata").unwrap_or(&null),
             &root,
         );
+        // Upstream's strategies check the metadata once more; messages are told once, causes twice.
+        errors.extend(errors.clone());
         let context = self.context();
         errors.extend(if self.subresource == "status" {
             resource.hooks.validate_status_update(&context, object, old)

@@ -41,11 +41,15 @@ impl Kind for Namespace {
 
     fn prepare_update(
         &self,
-        _context: &Context<'_>,
+        context: &Context<'_>,
         object: &mut Value,
         old: &Value,
     ) -> Result<(), Status> {
-        restore(object, old, "spec.finalizers");
+        if context.subresource == "finalize" {
+            restore(object, old, "status");
+        } else {
+            restore(object, old, "spec.finalizers");
+        }
         Ok(())
     }
 
