@@ -27,7 +27,7 @@ fn put(store: &Store, resource: &str, key: &str, object: Value) {
 fn remove(store: &Store, resource: &str, key: &str) {
     let resource = GroupResource::new("rbac.authorization.k8s.io", resource);
     let stored = store.get(&resource, key).unwrap();
-    store.delete(&resource, key, stored.revision, stored.value.clone()).unwrap();
+    store.delete(&resource, key, stored.revision).unwrap();
 }
 
 fn binding(
