@@ -321,7 +321,7 @@ impl Checker<'_> {
         for (element, optional) in elements {
             self.check(element);
             let found = self.unwrapped(element, *optional);
-            joined = Some(self.join(joined, found));
+            joined = Some(self.join(element, joined, found));
         }
         let element = joined.unwrap_or_else(|| self.fresh());
         self.set(expr, Type::list(element));
@@ -350,23 +350,27 @@ impl Checker<'_> {
         for entry in entries {
             self.check(&entry.key);
             let found = self.type_of(&entry.key);
-            key = Some(self.join(key, found));
+            key = Some(self.join(&entry.key, key, found));
             self.check(&entry.value);
             let found = self.unwrapped(&entry.value, entry.optional);
-            value = Some(self.join(value, found));
+            value = Some(self.join(&entry.value, value, found));
         }
         let key = key.unwrap_or_else(|| self.fresh());
         let value = value.unwrap_or_else(|| self.fresh());
         self.set(expr, Type::map(key, value));
     }
 
-    /// The type of elements of both types; that they should be one is left to validators.
-    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
+    /// The type of elements of both types; Kubernetes leaves it to validators that they are one.
+    fn join(&mut self, expr: &Expr, previous: Option<Type>, current: Type) -> Type {
         let Some(previous) = previous else { return current };
         if self.assign(&previous, &current) {
             return unify::most_general(&previous, &current);
         }
-        Type::Dyn
+        if self.env.is_kubernetes() {
+            return Type::Dyn;
+        }
+        self.report(expr.id, format!("expected type '{previous}' but found '{current}'"));
+        Type::Error
     }
 
     fn message(&mut self, expr: &Expr) {

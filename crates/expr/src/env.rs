@@ -67,6 +67,11 @@ impl Env {
         self.libraries & library.bit() != 0
     }
 
+    /// Whether Kubernetes' validators are at work.
+    pub(crate) fn is_kubernetes(&self) -> bool {
+        self.has(Library::Lists)
+    }
+
     pub(crate) fn variable(&self, name: &str) -> Option<&Type> {
         self.variables.get(name)
     }

@@ -113,9 +113,9 @@ impl<'p, 'v, 'a> Evaluator<'p, 'v, 'a> {
     /// Evaluates a step that further selection may follow: a path costs once, not once per part.
     fn resolve(&mut self, node: &'p Node) -> Outcome<'v> {
         match node {
-            Node::Variable(name) => self
+            Node::Variable(name, label) => self
                 .variable(name)
-                .unwrap_or_else(|| Err(EvalError::new(format!("no such attribute(s): {name}")))),
+                .unwrap_or_else(|| Err(EvalError::new(format!("no such attribute(s): {label}")))),
             Node::VariableOr(name, fallback) => {
                 self.variable(name).unwrap_or_else(|| Ok(fallback.clone()))
             }

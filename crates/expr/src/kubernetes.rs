@@ -31,6 +31,7 @@ const SELF_TYPE: &str = "selfType1";
 /// The rules of a schema, ready to run.
 #[derive(Debug)]
 pub struct Rules {
+    schema: Schema,
     root: Option<Checkpoint>,
 }
 
@@ -65,7 +66,8 @@ impl Rules {
     /// Compiles the rules of an OpenAPI v3 schema; `root` says that it describes a whole resource.
     pub fn new(schema: &Json, root: bool) -> Self {
         let schema = Schema::parse(schema);
-        Self { root: has_rules(&schema).then(|| checkpoint(&schema, &schema, root)).flatten() }
+        let root = has_rules(&schema).then(|| checkpoint(&schema, &schema, root)).flatten();
+        Self { schema, root }
     }
 
     /// Whether there is nothing to run.

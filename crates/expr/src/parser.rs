@@ -192,8 +192,9 @@ impl Parser<'_> {
         result
     }
 
-    fn enter(&mut self, rule: Nesting) -> Result<(), Abort> {
-        self.depth[rule as usize] += 1;
+    /// Goes `levels` deeper into a rule; what nests too deep ends everything.
+    fn enter(&mut self, rule: Nesting, levels: usize) -> Result<(), Abort> {
+        self.depth[rule as usize] += levels;
         if self.depth[rule as usize] > DEPTH_LIMIT {
             if !self.aborted {
                 self.issues.report(
@@ -205,6 +206,10 @@ impl Parser<'_> {
             return Err(Abort);
         }
         Ok(())
+    }
+
+    fn leave(&mut self, rule: Nesting, levels: usize) {
+        self.depth[rule as usize] -= levels;
     }
 
     /// Ends parsing: every rule sees the end and no further error is reported.
@@ -220,52 +225,101 @@ impl Parser<'_> {
         root
     }
 
-    fn expr(&mut self) -> Expr {
-        if self.enter(Nesting::Expr).is_err() {
+    /// Conditions, and everything below them.
+    ///
+    /// Rules nest through this one, so the way down from here to the next is kept to few calls.
+    pub(super) fn expr(&mut self) -> Expr {
+        if self.enter(Nesting::Expr, 1).is_err() {
             return missing();
         }
         let result = self.conditional();
-        self.depth[Nesting::Expr as usize] -= 1;
+        self.leave(Nesting::Expr, 1);
         result
     }
 
     fn conditional(&mut self) -> Expr {
-        let condition =
-            self.within(Set::of(&[Token::Question]), true, |parser| parser.logical(Token::Or));
+        self.follow.push((Set::of(&[Token::Question]), true));
+        let condition = self.binary();
+        self.follow.pop();
         if self.here() != Token::Question {
             return condition;
         }
         let place = self.place();
         self.advance();
-        let then = self.within(Set::of(&[Token::Colon]), false, |parser| parser.logical(Token::Or));
+        self.follow.push((Set::of(&[Token::Colon]), false));
+        let then = self.binary();
+        self.follow.pop();
         if self.expect(Token::Colon).is_err() {
             self.recover();
             return missing();
         }
-        let otherwise = self.within(Set::EMPTY, true, Self::expr);
+        self.follow.push((Set::EMPTY, true));
+        let otherwise = self.expr();
+        self.follow.pop();
         self.call(place, "_?_:_", vec![condition, then, otherwise])
     }
 
-    /// `||` chains, and below them `&&` chains, become balanced trees.
-    fn logical(&mut self, operator: Token) -> Expr {
-        let follow = Set::of(&[operator]);
-        let below = |parser: &mut Self| match operator {
-            Token::Or => parser.logical(Token::And),
-            _ => parser.relation(),
-        };
-        let mut terms = vec![self.within(follow, true, below)];
-        let mut places = Vec::new();
-        while self.here() == operator {
-            places.push(self.place());
+    /// Operands and the operators between them, from `||` to `*`.
+    fn binary(&mut self) -> Expr {
+        let mut chain = Chain::default();
+        loop {
+            let relations = 1 + usize::from(chain.has_relation());
+            let calculations = 1 + chain.calculations();
+            let entered = self.enter(Nesting::Relation, relations).is_ok()
+                & self.enter(Nesting::Calc, calculations).is_ok();
+            self.follow.push((Set::OPERATORS, true));
+            let operand = if entered { self.unary() } else { missing() };
+            self.follow.pop();
+            self.leave(Nesting::Relation, relations);
+            self.leave(Nesting::Calc, calculations);
+            chain.operands.push(operand);
+            let Some(operator) = Operator::of(self.here()) else { break };
+            let place = self.place();
             self.advance();
-            terms.push(self.within(follow, true, below));
+            self.reduce(&mut chain, operator.level);
+            match operator.level {
+                Level::Or => {
+                    self.close_conjunction(&mut chain);
+                    chain.or_places.push(place);
+                }
+                Level::And => {
+                    chain.conjunction.extend(chain.operands.pop());
+                    chain.and_places.push(place);
+                }
+                _ => chain.operators.push((operator, place)),
+            }
         }
-        if terms.len() == 1 {
+        self.reduce(&mut chain, Level::Or);
+        self.close_conjunction(&mut chain);
+        let places = std::mem::take(&mut chain.or_places);
+        self.balanced("_||_", chain.disjunction, &places)
+    }
+
+    /// Joins the operands of all pending operators that bind at least as tightly as `level`.
+    fn reduce(&mut self, chain: &mut Chain, level: Level) {
+        while let Some((operator, place)) = chain.operators.pop_if(|(top, _)| top.level >= level) {
+            let right = chain.operands.pop().unwrap_or_else(missing);
+            let left = chain.operands.pop().unwrap_or_else(missing);
+            let joined = self.call(place, operator.function, vec![left, right]);
+            chain.operands.push(joined);
+        }
+    }
+
+    fn close_conjunction(&mut self, chain: &mut Chain) {
+        chain.conjunction.extend(chain.operands.pop());
+        let terms = std::mem::take(&mut chain.conjunction);
+        let places = std::mem::take(&mut chain.and_places);
+        let joined = self.balanced("_&&_", terms, &places);
+        chain.disjunction.push(joined);
+    }
+
+    /// Chains of one logical operator become balanced trees.
+    fn balanced(&mut self, name: &str, mut terms: Vec<Expr>, places: &[Place]) -> Expr {
+        if places.is_empty() {
             return terms.pop().unwrap_or_else(missing);
         }
-        let name = if operator == Token::Or { "_||_" } else { "_&&_" };
         let mut terms: Vec<Option<Expr>> = terms.into_iter().map(Some).collect();
-        self.balance(name, &mut terms, &places, 0, places.len() - 1)
+        self.balance(name, &mut terms, places, 0, places.len() - 1)
     }
 
     fn balance(
@@ -277,9 +331,10 @@ impl Parser<'_> {
         high: usize,
     ) -> Expr {
         let middle = (low + high).div_ceil(2);
-        let mut take = |index: usize| terms[index].take();
-        let left = if middle == low { take(middle) } else { None };
-        let right = if middle == high { take(middle + 1) } else { None };
+        let mut take = |index: usize| terms.get_mut(index).and_then(Option::take);
+        let left = if middle == low { take(middle).or_else(|| Some(missing())) } else { None };
+        let right =
+            if middle == high { take(middle + 1).or_else(|| Some(missing())) } else { None };
         let left = match left {
             Some(left) => left,
             None => self.balance(name, terms, places, low, middle - 1),
@@ -291,52 +346,69 @@ impl Parser<'_> {
         self.call(places[middle], name, vec![left, right])
     }
 
-    fn relation(&mut self) -> Expr {
-        if self.enter(Nesting::Relation).is_err() {
+    fn unary(&mut self) -> Expr {
+        let place = self.place();
+        let Ok(prefix) = self.prefix() else {
+            self.recover();
             return missing();
+        };
+        self.follow.push((Set::EMPTY, true));
+        let member = self.member();
+        self.follow.pop();
+        // Two of them cancel each other.
+        match prefix {
+            (Some(name), count) if !count.is_multiple_of(2) => self.call(place, name, vec![member]),
+            _ => member,
         }
-        let before = self.depth[Nesting::Relation as usize];
-        let mut left = self.within(Set::RELATIONS, true, |parser| parser.calc(0));
-        while let Some(operator) = relation_operator(self.here()) {
-            let place = self.place();
-            self.advance();
-            let right = self.within(Set::RELATIONS, true, |parser| {
-                if parser.enter(Nesting::Relation).is_err() {
-                    return missing();
-                }
-                let right = parser.within(Set::RELATIONS, true, |inner| inner.calc(0));
-                parser.depth[Nesting::Relation as usize] -= 1;
-                right
-            });
-            left = self.call(place, operator, vec![left, right]);
-        }
-        self.depth[Nesting::Relation as usize] = before - 1;
-        left
     }
 
-    /// Sums, and with a tighter `precedence` products.
-    fn calc(&mut self, precedence: u8) -> Expr {
-        if self.enter(Nesting::Calc).is_err() {
+    /// The operators before an operand, and how many there are.
+    fn prefix(&mut self) -> Rule<(Option<&'static str>, usize)> {
+        self.sync(Set::UNARY)?;
+        let mut count = 0;
+        match self.here() {
+            Token::Not => {
+                while self.here() == Token::Not {
+                    self.advance();
+                    count += 1;
+                    self.sync_loop(Set::UNARY);
+                }
+                Ok((Some("!_"), count))
+            }
+            // A minus before a number belongs to the number, but only if it is the only one.
+            Token::Minus if !matches!(self.ahead(1), Token::Int | Token::Float) => {
+                while self.here() == Token::Minus {
+                    if !Set::PRIMARY.has(self.ahead(1)) {
+                        return Err(self.no_alternative(1));
+                    }
+                    self.advance();
+                    count += 1;
+                }
+                Ok((Some("-_"), count))
+            }
+            token if Set::PRIMARY.has(token) => Ok((None, 0)),
+            _ => Err(self.no_alternative(0)),
+        }
+    }
+
+    fn member(&mut self) -> Expr {
+        if self.enter(Nesting::Member, 1).is_err() {
             return missing();
         }
-        let before = self.depth[Nesting::Calc as usize];
-        let mut left = self.within(Set::ARITHMETIC, true, Self::unary);
-        while let Some((operator, binds)) = arithmetic_operator(self.here()) {
-            if binds <= precedence {
+        self.follow.push((Set::of(&[Token::Dot, Token::LeftBracket]), true));
+        let primary = self.primary();
+        let mut target = self.settle(primary);
+        self.follow.pop();
+        while matches!(self.here(), Token::Dot | Token::LeftBracket) {
+            let selected = self.selector(target);
+            let failed = selected.is_err();
+            target = self.settle(selected);
+            if failed {
                 break;
             }
-            let place = self.place();
-            self.advance();
-            let right = self.within(Set::ARITHMETIC, true, |parser| parser.calc(binds));
-            left = self.call(place, operator, vec![left, right]);
         }
-        self.depth[Nesting::Calc as usize] = before - 1;
-        left
-    }
-
-    fn unary(&mut self) -> Expr {
-        let result = self.unary_rule();
-        self.settle(result)
+        self.leave(Nesting::Member, 1);
+        target
     }
 
     /// The result of a rule, or after recovery a hole.
@@ -347,94 +419,46 @@ impl Parser<'_> {
         })
     }
 
-    fn unary_rule(&mut self) -> Rule<Expr> {
-        self.sync(Set::UNARY)?;
+    /// A field, a method or an index.
+    fn selector(&mut self, target: Expr) -> Rule<Expr> {
         let place = self.place();
-        match self.here() {
-            Token::Not => {
-                let mut count = 0;
-                while self.here() == Token::Not {
-                    self.advance();
-                    count += 1;
-                    self.sync_loop(Set::UNARY);
-                }
-                let member = self.within(Set::EMPTY, true, Self::member);
-                Ok(self.prefix(place, "!_", count, member))
+        if self.here() == Token::LeftBracket {
+            return self.index(place, target);
+        }
+        match (self.ahead(1), self.ahead(2)) {
+            (Token::Identifier, Token::LeftParen) => {
+                self.advance();
+                let name = self.text(self.token());
+                self.advance();
+                let open = self.place();
+                self.advance();
+                let args = self.arguments()?;
+                Ok(macros::receiver(self, open, name, target, args))
             }
-            // A minus before a number belongs to the number, but only if it is the only one.
-            Token::Minus if !matches!(self.ahead(1), Token::Int | Token::Float) => {
-                let mut count = 0;
-                while self.here() == Token::Minus {
-                    if !Set::PRIMARY.has(self.ahead(1)) {
-                        return Err(self.no_alternative(1));
-                    }
-                    self.advance();
-                    count += 1;
-                }
-                let member = self.within(Set::EMPTY, true, Self::member);
-                Ok(self.prefix(place, "-_", count, member))
+            (Token::Identifier | Token::EscapedIdentifier | Token::Question, _) => {
+                self.advance();
+                Ok(self.select(place, target))
             }
-            token if Set::PRIMARY.has(token) => Ok(self.within(Set::EMPTY, true, Self::member)),
-            _ => Err(self.no_alternative(0)),
+            _ => Err(self.no_alternative(1)),
         }
     }
 
-    fn prefix(&mut self, place: Place, name: &str, count: usize, operand: Expr) -> Expr {
-        if count.is_multiple_of(2) { operand } else { self.call(place, name, vec![operand]) }
-    }
-
-    fn member(&mut self) -> Expr {
-        if self.enter(Nesting::Member).is_err() {
-            return missing();
+    fn index(&mut self, place: Place, target: Expr) -> Rule<Expr> {
+        self.advance();
+        self.sync(Set::UNARY.with(Token::Question))?;
+        let optional = self.here() == Token::Question;
+        if optional {
+            self.advance();
         }
-        let before = self.depth[Nesting::Member as usize];
-        let primary = self.within(Set::of(&[Token::Dot, Token::LeftBracket]), true, |parser| {
-            let result = parser.primary();
-            parser.settle(result)
-        });
-        let result = self.member_loop(primary);
-        self.depth[Nesting::Member as usize] = before - 1;
-        self.settle(result)
-    }
-
-    fn member_loop(&mut self, mut target: Expr) -> Rule<Expr> {
-        loop {
-            let place = self.place();
-            match self.here() {
-                Token::Dot => match (self.ahead(1), self.ahead(2)) {
-                    (Token::Identifier, Token::LeftParen) => {
-                        self.advance();
-                        let name = self.text(self.token());
-                        self.advance();
-                        let open = self.place();
-                        self.advance();
-                        let args = self.arguments()?;
-                        target = macros::receiver(self, open, name, target, args);
-                    }
-                    (Token::Identifier | Token::EscapedIdentifier | Token::Question, _) => {
-                        self.advance();
-                        target = self.select(place, target);
-                    }
-                    _ => return Err(self.no_alternative(1)),
-                },
-                Token::LeftBracket => {
-                    self.advance();
-                    self.sync(Set::UNARY.with(Token::Question))?;
-                    let optional = self.here() == Token::Question;
-                    if optional {
-                        self.advance();
-                    }
-                    let index = self.within(Set::of(&[Token::RightBracket]), false, Self::expr);
-                    self.expect(Token::RightBracket)?;
-                    if optional && !self.syntax.optionals {
-                        self.issues.report(place, "unsupported syntax '[?'");
-                    }
-                    let name = if optional { "_[?_]" } else { "_[_]" };
-                    target = self.call(place, name, vec![target, index]);
-                }
-                _ => return Ok(target),
-            }
+        self.follow.push((Set::of(&[Token::RightBracket]), false));
+        let index = self.expr();
+        self.follow.pop();
+        self.expect(Token::RightBracket)?;
+        if optional && !self.syntax.optionals {
+            self.issues.report(place, "unsupported syntax '[?'");
         }
+        let name = if optional { "_[?_]" } else { "_[_]" };
+        Ok(self.call(place, name, vec![target, index]))
     }
 
     fn select(&mut self, place: Place, operand: Expr) -> Expr {
@@ -486,14 +510,14 @@ impl Parser<'_> {
         self.sync(Set::UNARY.with(Token::RightParen))?;
         let mut args = Vec::new();
         if self.here() != Token::RightParen {
-            self.within(Set::of(&[Token::RightParen]), false, |parser| {
-                let follow = Set::of(&[Token::Comma]);
-                args.push(parser.within(follow, true, Self::expr));
-                while parser.here() == Token::Comma {
-                    parser.advance();
-                    args.push(parser.within(follow, true, Self::expr));
-                }
-            });
+            self.follow.push((Set::of(&[Token::RightParen]), false));
+            self.follow.push((Set::of(&[Token::Comma]), true));
+            args.push(self.expr());
+            while self.here() == Token::Comma {
+                self.advance();
+                args.push(self.expr());
+            }
+            self.follow.truncate(self.follow.len() - 2);
         }
         self.expect(Token::RightParen)?;
         Ok(args)
@@ -510,27 +534,63 @@ fn missing() -> Expr {
     Expr { id: 0, kind: Kind::Missing }
 }
 
-fn relation_operator(token: Token) -> Option<&'static str> {
-    Some(match token {
-        Token::Less => "_<_",
-        Token::LessEquals => "_<=_",
-        Token::Greater => "_>_",
-        Token::GreaterEquals => "_>=_",
-        Token::Equals => "_==_",
-        Token::NotEquals => "_!=_",
-        Token::In => "@in",
-        _ => return None,
-    })
+/// How tightly an operator binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Or,
+    And,
+    Relation,
+    Sum,
+    Product,
 }
 
-/// The operator and how tightly it binds.
-fn arithmetic_operator(token: Token) -> Option<(&'static str, u8)> {
-    Some(match token {
-        Token::Star => ("_*_", 2),
-        Token::Slash => ("_/_", 2),
-        Token::Percent => ("_%_", 2),
-        Token::Plus => ("_+_", 1),
-        Token::Minus => ("_-_", 1),
-        _ => return None,
-    })
+/// An operator between two operands.
+#[derive(Clone, Copy)]
+struct Operator {
+    function: &'static str,
+    level: Level,
+}
+
+impl Operator {
+    fn of(token: Token) -> Option<Operator> {
+        let (function, level) = match token {
+            Token::Or => ("_||_", Level::Or),
+            Token::And => ("_&&_", Level::And),
+            Token::Less => ("_<_", Level::Relation),
+            Token::LessEquals => ("_<=_", Level::Relation),
+            Token::Greater => ("_>_", Level::Relation),
+            Token::GreaterEquals => ("_>=_", Level::Relation),
+            Token::Equals => ("_==_", Level::Relation),
+            Token::NotEquals => ("_!=_", Level::Relation),
+            Token::In => ("@in", Level::Relation),
+            Token::Plus => ("_+_", Level::Sum),
+            Token::Minus => ("_-_", Level::Sum),
+            Token::Star => ("_*_", Level::Product),
+            Token::Slash => ("_/_", Level::Product),
+            Token::Percent => ("_%_", Level::Product),
+            _ => return None,
+        };
+        Some(Operator { function, level })
+    }
+}
+
+/// Operands and operators that wait for what comes after them.
+#[derive(Default)]
+struct Chain {
+    operands: Vec<Expr>,
+    operators: Vec<(Operator, Place)>,
+    conjunction: Vec<Expr>,
+    and_places: Vec<Place>,
+    disjunction: Vec<Expr>,
+    or_places: Vec<Place>,
+}
+
+impl Chain {
+    fn has_relation(&self) -> bool {
+        self.operators.iter().any(|(operator, _)| operator.level == Level::Relation)
+    }
+
+    fn calculations(&self) -> usize {
+        self.operators.iter().filter(|(operator, _)| operator.level > Level::Relation).count()
+    }
 }

@@ -79,7 +79,10 @@ impl Planner<'_> {
                     {
                         return type_value(field, &found);
                     }
-                    let operand = Box::new(self.plan(operand)?);
+                    let mut operand = Box::new(self.plan(operand)?);
+                    if self.checked.is_none() {
+                        operand.qualify(field);
+                    }
                     let field = Arc::from(field.as_str());
                     Ok(Node::Select { operand, field, test: *test, optional: false })
                 }
@@ -139,7 +142,7 @@ impl Planner<'_> {
             return Node::VariableOr(Arc::from(name), fallback);
         }
         self.names.insert(name.to_owned());
-        Node::Variable(Arc::from(name))
+        Node::Variable(Arc::from(name), Arc::from(name))
     }
 
     fn call(
@@ -162,6 +165,12 @@ impl Planner<'_> {
         let mut nodes = Vec::with_capacity(args.len() + 1);
         for arg in target.into_iter().chain(args) {
             nodes.push(self.plan(arg)?);
+        }
+        if self.checked.is_none()
+            && matches!(name.as_str(), "_[_]" | "_[?_]" | "_?._")
+            && let [operand, Node::Const(Value::String(field))] = &mut nodes[..]
+        {
+            operand.qualify(field);
         }
         operator(&name, nodes).unwrap_or_else(|nodes| self.function(expr, &name, overload, nodes))
     }
@@ -192,12 +201,18 @@ impl Planner<'_> {
         overload: Option<&'static str>,
         mut nodes: Vec<Node>,
     ) -> Planned {
-        let declared = signatures::find(name, self.env.libraries()).is_some();
-        let run: Option<Implementation> = declared.then(|| implementation(name)).flatten();
+        let known = signatures::find(name, self.env.libraries());
+        let declared = known.is_some();
+        // Unchecked, a call may have any number of arguments; functions expect one they take.
+        let fits = known.is_some_and(|(_, overloads)| {
+            overloads.iter().any(|overload| overload.args.len() == nodes.len())
+        });
+        let run: Option<Implementation> = fits.then(|| implementation(name)).flatten();
         if run.is_none() && nodes.is_empty() {
             return Err(format!("no such overload: {name}()"));
         }
-        if conversions::is_conversion(name)
+        if run.is_some()
+            && conversions::is_conversion(name)
             && let [Node::Const(value)] = &nodes[..]
         {
             return convert(name, value).map(Node::Const).map_err(|error| error.to_string());

@@ -14,8 +14,8 @@ use crate::value::{EvalError, List, Value};
 pub(crate) enum Node {
     /// A value known beforehand.
     Const(Value<'static>),
-    /// A variable of the environment.
-    Variable(Arc<str>),
+    /// A variable of the environment, and what an error calls it.
+    Variable(Arc<str>, Arc<str>),
     /// A variable, or if there is none a type's name.
     VariableOr(Arc<str>, Value<'static>),
     /// A variable of a fold.
@@ -62,11 +62,26 @@ impl Node {
         }
     }
 
+    /// Adds to the name of a variable that may turn out to be missing: unchecked, `a.b` may be
+    /// either a variable of that name or a field.
+    pub(crate) fn qualify(&mut self, field: &str) {
+        match self {
+            Node::Variable(_, label) => *label = Arc::from(format!("{label}.{field}")),
+            Node::Select { operand, .. } => operand.qualify(field),
+            Node::Index { operand, index, .. }
+                if matches!(**index, Node::Const(Value::String(_))) =>
+            {
+                operand.qualify(field);
+            }
+            _ => {}
+        }
+    }
+
     /// Whether the step is read as one path together with what selects from it.
     pub(crate) fn is_attribute(&self) -> bool {
         matches!(
             self,
-            Node::Variable(_)
+            Node::Variable(..)
                 | Node::VariableOr(..)
                 | Node::Local(_)
                 | Node::Select { .. }

@@ -21,11 +21,10 @@ struct Validator<'e> {
 
 /// Reports what is wrong with a checked expression.
 pub(crate) fn validate(env: &Env, parsed: &Parsed, checked: &Checked, issues: &mut Issues) {
-    // Flux's environment has no validators but that of `format`.
-    let kubernetes = env.has(Library::Lists);
     let mut validator = Validator { env, parsed, checked, issues };
     let root = &parsed.root;
-    if kubernetes {
+    // Flux's environment has no validators but that of `format`.
+    if env.is_kubernetes() {
         validator.walk(root, &mut |v, expr| v.conversion(expr, "duration"));
         validator.walk(root, &mut |v, expr| v.conversion(expr, "timestamp"));
         validator.walk(root, &mut Validator::pattern);

@@ -184,6 +184,11 @@ fn apply(directive: Directive, value: &Value, later: bool) -> Result<String, Str
             Value::Double(value) if later => Ok(later_double(*value)),
             _ => refused(),
         },
+        Directive::Fixed(precision) | Directive::Scientific(precision)
+            if later && matches!(value, Value::Int(_) | Value::Uint(_)) =>
+        {
+            Ok(misprinted(directive, value, precision))
+        }
         Directive::Fixed(precision) => match double(value, later) {
             Some(value) if later => Ok(later_fixed(value, precision)),
             Some(value) => Ok(grouped(value, precision)),
@@ -233,12 +238,23 @@ fn signed(value: i64, show: impl Fn(u64) -> String) -> String {
     format!("{sign}{}", show(value.unsigned_abs()))
 }
 
+/// The later rules let integers pass to a verb that Go prints this way.
+fn misprinted(directive: Directive, value: &Value, precision: usize) -> String {
+    let verb = if matches!(directive, Directive::Fixed(_)) { 'f' } else { 'e' };
+    match value {
+        Value::Uint(value) => format!("%!{verb}(uint64={value:0precision$})"),
+        Value::Int(value) => {
+            let digits = signed(*value, |size| format!("{size:0precision$}"));
+            format!("%!{verb}(int64={digits})")
+        }
+        _ => String::new(),
+    }
+}
+
 /// The number a directive for doubles takes; the first rules also take three words.
 fn double(value: &Value, later: bool) -> Option<f64> {
     match value {
         Value::Double(value) => Some(*value),
-        Value::Int(value) if later => Some(super::numbers::as_double(*value)),
-        Value::Uint(value) if later => Some(super::numbers::uint_as_double(*value)),
         Value::String(text) if !later => match &**text {
             "NaN" => Some(f64::NAN),
             "Infinity" => Some(f64::INFINITY),

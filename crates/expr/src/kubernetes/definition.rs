@@ -81,8 +81,9 @@ fn walk(
             path: format!("{path}.x-kubernetes-validations"),
             kind: "Internal error",
             value: String::new(),
-            detail: "internal error: failed to retrieve type information for \
-                     x-kubernetes-validations"
+            detail: "internal error: failed to construct type information for \
+                     x-kubernetes-validations rules: unable to convert structural schema to CEL \
+                     declarations"
                 .to_owned(),
         });
         return;
@@ -95,10 +96,10 @@ fn walk(
             found.expressions.push(Refusal { path, kind: "Invalid value", value, detail });
         };
         if let Err(error) = compiled.program {
-            invalid("rule", go_rule(rule), error);
+            invalid("rule", shown(rule), error);
         }
         if let Some(error) = compiled.message_error {
-            invalid("messageExpression", go_rule(rule), error);
+            invalid("messageExpression", shown(rule), error);
         }
         match (compiled.uses_old_self, uncorrelated, rule.optional_old_self) {
             (true, Some(within), _) => {
@@ -164,13 +165,14 @@ fn fields(rule: &Rule, schema: &Schema, path: &str, refusals: &mut Vec<Refusal>)
     }
 }
 
-/// A rule as Go's JSON has the struct that holds it, fields in the order of their declaration.
-fn go_rule(rule: &Rule) -> String {
-    let text = |text: &str| gojson::to_string(&Json::from(text));
-    let reason = rule.reason.as_deref().map_or_else(|| "null".to_owned(), text);
-    let optional = rule.optional_old_self.map_or_else(|| "null".to_owned(), |set| set.to_string());
+/// A rule as the JSON of the struct that upstream holds it in.
+fn shown(rule: &Rule) -> String {
+    let text = |text: &str| gojson::to_string(&Json::String(text.to_owned()));
+    let reason = rule.reason.as_deref().map_or("null".to_owned(), text);
+    let optional = rule.optional_old_self.map_or("null".to_owned(), |flag| flag.to_string());
     format!(
-        r#"{{"Rule":{},"Message":{},"MessageExpression":{},"Reason":{reason},"FieldPath":{},"OptionalOldSelf":{optional}}}"#,
+        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{reason},\
+         \"FieldPath\":{},\"OptionalOldSelf\":{optional}}}",
         text(&rule.expression),
         text(&rule.message),
         text(&rule.message_expression),

@@ -113,7 +113,7 @@ impl Rules {
         let findings = Findings { remaining: budget, ..Findings::default() };
         let mut run = Run { findings, limit, path: RefCell::default() };
         if let Some(root) = &self.root {
-            let pair = old.map(|old| Pair::new(new, old, &root.schema));
+            let pair = old.map(|old| Pair::new(new, old, &self.schema));
             if run.value(root, new, old, Ratchet::root(pair)).is_err() {
                 run.findings.remaining = -1;
             }

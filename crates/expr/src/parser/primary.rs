@@ -16,7 +16,9 @@ impl Parser<'_> {
         match spanned.token {
             Token::LeftParen => {
                 self.advance();
-                let inner = self.within(Set::of(&[Token::RightParen]), false, Self::expr);
+                self.follow.push((Set::of(&[Token::RightParen]), false));
+                let inner = self.expr();
+                self.follow.pop();
                 self.expect(Token::RightParen)?;
                 Ok(inner)
             }

@@ -71,8 +71,10 @@ impl Set {
     ]);
     /// What any expression begins with.
     pub(super) const UNARY: Set = Set::PRIMARY.with(Token::Not);
-    /// The comparing operators.
-    pub(super) const RELATIONS: Set = Set::of(&[
+    /// What may stand between operands.
+    pub(super) const OPERATORS: Set = Set::of(&[
+        Token::Or,
+        Token::And,
         Token::Less,
         Token::LessEquals,
         Token::Greater,
@@ -80,10 +82,12 @@ impl Set {
         Token::Equals,
         Token::NotEquals,
         Token::In,
+        Token::Star,
+        Token::Slash,
+        Token::Percent,
+        Token::Plus,
+        Token::Minus,
     ]);
-    /// The calculating operators.
-    pub(super) const ARITHMETIC: Set =
-        Set::of(&[Token::Star, Token::Slash, Token::Percent, Token::Plus, Token::Minus]);
 
     pub(super) const fn of(tokens: &[Token]) -> Set {
         let mut bits = 0;
