@@ -248,6 +248,28 @@ async fn the_status_is_another_endpoint() {
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn the_scale_reads_and_writes_the_paths_of_the_definition() {
+    let server = with_widgets().await;
+    server.post(WIDGETS, widget("a", json!({"color": "red", "replicas": 2}))).await;
+    let path = format!("{WIDGETS}/a/scale");
+    let mut scale = server.get(&path).await.body;
+    assert_eq!(
+        (&scale["spec"], &scale["status"]),
+        (&json!({"replicas": 2}), &json!({"replicas": 0}))
+    );
+    scale["spec"]["replicas"] = 7.into();
+    assert_eq!(server.ask(Method::PUT, &path, Some(scale)).await.code, 200);
+    let found = server.get(&format!("{WIDGETS}/a")).await.body;
+    assert_eq!(
+        (&found["spec"]["replicas"], &found["metadata"]["generation"]),
+        (&json!(7), &json!(2))
+    );
+    server.post(WIDGETS, widget("b", json!({"color": "red"}))).await;
+    let absent = server.get(&format!("{WIDGETS}/b/scale")).await;
+    assert_eq!(absent.code, 500);
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn a_changed_schema_holds_for_the_next_request() {
     let server = with_widgets().await;
     server.post(WIDGETS, widget("a", json!({"color": "red"}))).await;

@@ -78,6 +78,7 @@ fn scale_of(parent: &Value, paths: &ScalePaths) -> Value {
     status.insert("replicas".to_owned(), replicas.into());
     let selector = match &paths.selector {
         Some(path) => at(parent, path).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        None if parent["spec"]["selector"].is_null() => String::new(),
         None => selector_text(&parent["spec"]["selector"]),
     };
     if !selector.is_empty() {
