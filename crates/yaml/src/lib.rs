@@ -1,4 +1,25 @@
 //! YAML documents as Go's tools read and write them.
+//!
+//! Kubernetes reads YAML with `sigs.k8s.io/yaml`, which is go-yaml v2, and prints with it; kustomize
+//! keeps trees of go-yaml v3. What a text means, which line an error names, where a comment belongs
+//! and how a value is quoted are all observable, so this crate follows both libraries to the byte:
+//!
+//! ```text
+//! bytes ─ input ─ scanner ─ parser ┬ tree ─ json ──► serde_json::Value        to_json, documents_to_json
+//!                                  └ node ─────────► Document, Node           parse
+//!                  serde_json::Value ─ emit::value ─► sigs.k8s.io/yaml's text  from_json
+//!                     Document, Node ─ emit::node ──► go-yaml v3's text        to_yaml
+//! ```
+//!
+//! `resolve` knows what a plain scalar means, in both dialects. Start reading at `scanner`.
+//!
+//! - Nothing panics on input, depth and the growth by aliases are bounded ([`MAX_DEPTH`]), and cost is
+//!   linear in what is read.
+//! - Scanner and parser are our own. They are libyaml's automaton, because go-yaml's quirks are those
+//!   of libyaml; but a port of libyaml has neither the comments, nor the two ways to choose an error's
+//!   line, nor texts that stay slices of the input.
+//! - Not followed: where Go answers by the order of a hash map (keys that are equal only in JSON; key
+//!   orders that are no order), and an alias to an anchor of an earlier document.
 
 mod budget;
 mod emit;

@@ -118,6 +118,7 @@ impl<'a> Parser<'a> {
 
     /// The error go-yaml makes of `fault`: the two versions choose different lines.
     fn error(&self, fault: &Fault) -> Error {
+        let fault = fault.detail();
         let shift = usize::from(fault.scanner);
         let line = match self.dialect {
             Dialect::V2 if fault.place.line != 0 => Some(fault.place.line + shift),
@@ -153,13 +154,15 @@ impl<'a> Parser<'a> {
         }
     }
 
+    #[inline]
     fn peek(&mut self) -> Result<(Mark, &TokenKind<'a>), Fault> {
-        let token = self.scanner.peek()?;
-        let (index, is_end) = (token.mark.index, token.kind == TokenKind::BlockEnd);
+        self.scanner.ready()?;
         if !self.scanner.comments.is_empty() {
-            self.take_comments(index, is_end);
+            let token = self.scanner.head();
+            let is_end = matches!(token.kind, TokenKind::BlockEnd);
+            self.take_comments(token.mark.index, is_end);
         }
-        let token = self.scanner.peek()?;
+        let token = self.scanner.head();
         Ok((token.mark, &token.kind))
     }
 
@@ -176,12 +179,12 @@ impl<'a> Parser<'a> {
     }
 
     fn fault(place: Mark, problem: &'static str) -> Fault {
-        Fault { scanner: false, context: Mark::default(), place, problem }
+        Fault::parser(Mark::default(), place, problem)
     }
 
     fn context_fault(&mut self, place: Mark, problem: &'static str) -> Fault {
         let context = self.marks.pop().unwrap_or_default();
-        Fault { scanner: false, context, place, problem }
+        Fault::parser(context, place, problem)
     }
 
     // --- documents ------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ impl<'a> Parser<'a> {
     fn explicit_document(&mut self, mark: Mark) -> Step<'a> {
         self.directives()?;
         let (place, kind) = self.peek()?;
-        if *kind != TokenKind::DocumentStart {
+        if !matches!(kind, TokenKind::DocumentStart) {
             return Err(Self::fault(place, "did not find expected <document start>"));
         }
         self.scanner.take();
@@ -273,7 +276,7 @@ impl<'a> Parser<'a> {
 
     fn document_end(&mut self) -> Step<'a> {
         let (mark, kind) = self.peek()?;
-        if *kind == TokenKind::DocumentEnd {
+        if matches!(kind, TokenKind::DocumentEnd) {
             self.scanner.take();
         }
         self.tag_directives.clear();
@@ -316,7 +319,7 @@ impl<'a> Parser<'a> {
                 let known = self.tag_directives.iter().find(|(known, _)| known == handle);
                 let Some((_, prefix)) = known else {
                     let problem = "found undefined tag handle";
-                    return Err(Fault { scanner: false, context: start, place: mark, problem });
+                    return Err(Fault::parser(start, mark, problem));
                 };
                 Cow::Owned(format!("{prefix}{suffix}"))
             };
@@ -376,7 +379,7 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 let problem = "did not find expected node content";
-                return Err(Fault { scanner: false, context: start, place, problem });
+                return Err(Fault::parser(start, place, problem));
             }
         };
         self.state = state;

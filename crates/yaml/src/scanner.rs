@@ -23,13 +23,35 @@ use comment::Taken;
 use key::SimpleKey;
 
 /// What stops scanning or parsing, with the two places that go-yaml keeps.
+///
+/// It is rare and large, so it is boxed: results that hold one stay small.
 #[derive(Debug, Clone)]
-pub(crate) struct Fault {
+pub(crate) struct Fault(Box<FaultDetail>);
+
+/// The content of a fault.
+#[derive(Debug, Clone)]
+pub(crate) struct FaultDetail {
     /// Whether the scanner found it; its lines count from zero, the parser's from one.
     pub(crate) scanner: bool,
     pub(crate) context: Mark,
     pub(crate) place: Mark,
     pub(crate) problem: &'static str,
+}
+
+impl Fault {
+    /// What the scanner found.
+    pub(crate) fn scanner(context: Mark, place: Mark, problem: &'static str) -> Self {
+        Self(Box::new(FaultDetail { scanner: true, context, place, problem }))
+    }
+
+    /// What the parser found, or the reader.
+    pub(crate) fn parser(context: Mark, place: Mark, problem: &'static str) -> Self {
+        Self(Box::new(FaultDetail { scanner: false, context, place, problem }))
+    }
+
+    pub(crate) fn detail(&self) -> &FaultDetail {
+        &self.0
+    }
 }
 
 /// The scanner over one text.
@@ -89,32 +111,35 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token, which stays in the queue.
-    pub(crate) fn peek(&mut self) -> Result<&Token<'a>, Fault> {
-        if !self.head_is_ready {
-            self.fetch_more_tokens()?;
-        }
-        self.tokens.front().ok_or(Fault {
-            scanner: true,
-            context: Mark::default(),
-            place: Mark::default(),
-            problem: "unknown problem parsing YAML content",
-        })
+    /// Makes the next token known; it stays in the queue.
+    #[inline]
+    pub(crate) fn ready(&mut self) -> Result<(), Fault> {
+        if self.head_is_ready { Ok(()) } else { self.fetch_more_tokens() }
     }
 
-    /// Takes the token that `peek` showed out of the queue.
+    /// The next token, once it is ready.
+    #[inline]
+    pub(crate) fn head(&self) -> &Token<'a> {
+        const END: Token<'_> =
+            Token { mark: Mark { index: 0, line: 0, column: 0 }, kind: TokenKind::StreamEnd };
+        self.tokens.front().unwrap_or(&END)
+    }
+
+    /// Takes the token that is ready out of the queue.
     pub(crate) fn take(&mut self) -> Option<Token<'a>> {
         self.head_is_ready = false;
         self.tokens_taken += 1;
         let token = self.tokens.pop_front();
-        if let Some(token) = &token {
+        if self.dialect == Dialect::V3
+            && let Some(token) = &token
+        {
             self.taken = [Taken::of(token), self.taken[0]];
         }
         token
     }
 
     fn fault(&self, context: Mark, problem: &'static str) -> Fault {
-        Fault { scanner: true, context, place: self.mark(), problem }
+        Fault::scanner(context, self.mark(), problem)
     }
 
     fn document_indicator(&self, character: u8) -> bool {
@@ -140,8 +165,7 @@ impl<'a> Scanner<'a> {
             if let Some(problem) = self.problem
                 && self.starved.get()
             {
-                let (context, place) = (Mark::default(), Mark::default());
-                return Err(Fault { scanner: false, context, place, problem });
+                return Err(Fault::parser(Mark::default(), Mark::default(), problem));
             }
             fetched?;
         }
@@ -255,6 +279,9 @@ impl<'a> Scanner<'a> {
                 Err(self.fault(mark, "found character that cannot start any token"))
             }
             _ => {
+                if self.simple_key_allowed && !in_flow && self.fetch_block_key(mark)? {
+                    return Ok(());
+                }
                 self.save_simple_key()?;
                 self.simple_key_allowed = false;
                 self.scan_plain_scalar()

@@ -41,7 +41,7 @@ pub(crate) struct Token<'a> {
 }
 
 /// What a token is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum TokenKind<'a> {
     StreamEnd,
     VersionDirective { major: u32, minor: u32 },

@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn indentless_sequence_entry(&mut self) -> Step<'a> {
         let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::BlockEntry {
+        if !matches!(kind, TokenKind::BlockEntry) {
             self.pop_state();
             return event(mark, EventKind::SequenceEnd);
         }
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
     pub(super) fn block_mapping_value(&mut self) -> Step<'a> {
         let next = State::BlockMappingKey { first: false };
         let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::Value {
+        if !matches!(kind, TokenKind::Value) {
             return self.empty_then(next, mark);
         }
         self.scanner.take();
@@ -91,8 +91,8 @@ impl<'a> Parser<'a> {
             self.open()?;
         }
         let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::FlowSequenceEnd && !first {
-            if *kind != TokenKind::FlowEntry {
+        if !matches!(kind, TokenKind::FlowSequenceEnd) && !first {
+            if !matches!(kind, TokenKind::FlowEntry) {
                 return Err(self.context_fault(mark, "did not find expected ',' or ']'"));
             }
             self.scanner.take();
@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
     pub(super) fn flow_sequence_entry_mapping_value(&mut self) -> Step<'a> {
         let next = State::FlowSequenceEntryMappingEnd;
         let (mark, kind) = self.peek()?;
-        if *kind == TokenKind::Value {
+        if matches!(kind, TokenKind::Value) {
             self.scanner.take();
             let kind = self.peek()?.1;
             if !matches!(kind, TokenKind::FlowEntry | TokenKind::FlowSequenceEnd) {
@@ -141,8 +141,8 @@ impl<'a> Parser<'a> {
             self.open()?;
         }
         let (mark, kind) = self.peek()?;
-        if *kind != TokenKind::FlowMappingEnd && !first {
-            if *kind != TokenKind::FlowEntry {
+        if !matches!(kind, TokenKind::FlowMappingEnd) && !first {
+            if !matches!(kind, TokenKind::FlowEntry) {
                 return Err(self.context_fault(mark, "did not find expected ',' or '}'"));
             }
             self.scanner.take();
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
     pub(super) fn flow_mapping_value(&mut self, empty: bool) -> Step<'a> {
         let next = State::FlowMappingKey { first: false };
         let (mut mark, kind) = self.peek()?;
-        if !empty && *kind == TokenKind::Value {
+        if !empty && matches!(kind, TokenKind::Value) {
             self.scanner.take();
             let (place, kind) = self.peek()?;
             if !matches!(kind, TokenKind::FlowEntry | TokenKind::FlowMappingEnd) {

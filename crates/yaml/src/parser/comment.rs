@@ -31,8 +31,9 @@ impl<'a> Parser<'a> {
     #[expect(clippy::unnecessary_wraps, reason = "every state ends in a step")]
     pub(super) fn event(&mut self, mark: Mark, kind: EventKind<'a>) -> Step<'a> {
         self.stem = None;
-        let comments = std::mem::take(&mut self.comments);
-        let comments = (comments != Comments::default()).then(|| Box::new(comments));
+        let waiting = &self.comments;
+        let none = waiting.head.is_empty() && waiting.line.is_empty() && waiting.foot.is_empty();
+        let comments = (!none).then(|| Box::new(std::mem::take(&mut self.comments)));
         Ok(Event { mark, comments, kind })
     }
 

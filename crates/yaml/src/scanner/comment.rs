@@ -39,10 +39,10 @@ impl Taken {
     pub(super) fn of(token: &Token<'_>) -> Self {
         Self {
             mark: token.mark,
-            is_block_entry: token.kind == TokenKind::BlockEntry,
-            is_block_sequence_start: token.kind == TokenKind::BlockSequenceStart,
-            is_flow_entry: token.kind == TokenKind::FlowEntry,
-            is_value: token.kind == TokenKind::Value,
+            is_block_entry: matches!(token.kind, TokenKind::BlockEntry),
+            is_block_sequence_start: matches!(token.kind, TokenKind::BlockSequenceStart),
+            is_flow_entry: matches!(token.kind, TokenKind::FlowEntry),
+            is_value: matches!(token.kind, TokenKind::Value),
         }
     }
 }

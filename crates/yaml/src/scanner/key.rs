@@ -1,8 +1,10 @@
 //! Keys without `?`, which are only known by the `:` behind them, and the indentation they open.
 
+use std::borrow::Cow;
+
 use super::{Fault, Scanner};
 use crate::Dialect;
-use crate::token::{Mark, TokenKind};
+use crate::token::{Mark, ScalarStyle, TokenKind};
 
 /// A key without `?` must be followed by its `:` within this many characters.
 const SIMPLE_KEY_LENGTH: usize = 1024;
@@ -33,6 +35,28 @@ impl<'a> Scanner<'a> {
             key.possible = false;
             return Ok(false);
         }
+        Ok(true)
+    }
+
+    /// Fetches the usual key, one word with its `:` behind it, without waiting for that. False where
+    /// what stands here is anything else.
+    pub(super) fn fetch_block_key(&mut self, mark: Mark) -> Result<bool, Fault> {
+        let end = self.plain_run_end();
+        // What is wrong with the rest of a text must be found where go-yaml finds it.
+        if self.problem.is_some()
+            || self.byte(end) != b':'
+            || end - self.position > SIMPLE_KEY_LENGTH
+        {
+            return Ok(false);
+        }
+        self.remove_simple_key()?;
+        let value = Cow::Borrowed(&self.text[self.position..end]);
+        self.skip_to(end);
+        self.roll_indent(mark.column, None, TokenKind::BlockMappingStart, mark);
+        self.push(mark, TokenKind::Key);
+        self.push(mark, TokenKind::Scalar { value, style: ScalarStyle::Plain });
+        self.push_indicator(TokenKind::Value);
+        self.simple_key_allowed = false;
         Ok(true)
     }
 

@@ -39,7 +39,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The byte where the unbroken run of plain text at the position ends.
-    fn plain_run_end(&self) -> usize {
+    pub(super) fn plain_run_end(&self) -> usize {
         let in_flow = self.flow_level > 0;
         let mut end = self.position;
         while let Some(&byte) = self.bytes.get(end) {
@@ -47,7 +47,8 @@ impl<'a> Scanner<'a> {
                 b' ' | b'\t' | b'\n' | b'\r' => break,
                 b':' => {
                     let next = self.bytes.get(end + 1).copied().unwrap_or(0);
-                    if matches!(next, b' ' | b'\t' | 0) || self.break_width_at(end + 1) > 0 {
+                    if matches!(next, b' ' | b'\t' | b'\n' | 0) || self.break_width_at(end + 1) > 0
+                    {
                         break;
                     }
                 }
