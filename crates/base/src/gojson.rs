@@ -185,6 +185,9 @@ pub fn quote(text: &str) -> String {
             control if u32::from(control) < 0x20 || control == '\u{7f}' => {
                 let _ = write!(out, "\\x{:02x}", u32::from(control));
             }
+            control if control.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
             other => out.push(other),
         }
     }

@@ -134,14 +134,6 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// The name that must match, if the selector demands one.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(field, _, equal)| field == "metadata.name" && *equal)
-            .map(|(_, value, _)| value.as_str())
-    }
-
     /// Fails if the resource cannot be selected by one of the fields.
     pub(crate) fn check(&self, resource: &Resource) -> Result<(), Status> {
         let known = resource.hooks.selectable_fields(&Value::Null);
@@ -150,7 +142,11 @@ impl FieldSelector {
                 || field == "metadata.namespace"
                 || known.iter().any(|(name, _)| name == field);
             if !fits {
-                return Err(Status::bad_request(resource.hooks.unsupported_field(field)));
+                return Err(Status::bad_request(if resource.shape.is_custom() {
+                    format!("field label not supported: {field}")
+                } else {
+                    resource.hooks.unsupported_field(field)
+                }));
             }
         }
         Ok(())
@@ -257,7 +253,7 @@ mod tests {
     #[test]
     fn fields_may_hold_escaped_separators() {
         let selector = FieldSelector::parse(r"metadata.name=a\,b,metadata.namespace!=c").unwrap();
-        assert_eq!(selector.name(), Some("a,b"));
+        assert_eq!(selector.0[0], ("metadata.name".to_owned(), "a,b".to_owned(), true));
         assert!(FieldSelector::parse("metadata.name").is_err());
     }
 }

@@ -20,8 +20,6 @@ use crate::table;
 /// What a list found, in the version of the request.
 pub(crate) struct Selection {
     pub(crate) items: Vec<Value>,
-    /// Nothing was found, though there was something to look at: upstream then says null.
-    filtered_out: bool,
     revision: u64,
     continue_token: Option<String>,
     remaining: Option<usize>,
@@ -85,9 +83,7 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
         .encode()
     });
     let remaining = (continue_token.is_some() && selects_all).then_some(left);
-    let filtered_out =
-        items.is_empty() && !selects_all && (!listing.items.is_empty() || fields.name().is_some());
-    Ok(Selection { items, filtered_out, revision: listing.revision, continue_token, remaining })
+    Ok(Selection { items, revision: listing.revision, continue_token, remaining })
 }
 
 /// The list, in the form that was asked for.
@@ -107,7 +103,6 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
     let answer = match call.wanted.form {
         Form::Object => {
             let custom = resource.shape.is_custom();
-            let filtered_out = selection.filtered_out;
             let items: Vec<Value> = selection
                 .items
                 .into_iter()
@@ -120,7 +115,6 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
                     item
                 })
                 .collect();
-            let items = if filtered_out && !custom { Value::Null } else { items.into() };
             json!({
                 "kind": resource.list_kind, "apiVersion": resource.api_version(),
                 "metadata": metadata, "items": items,
@@ -128,6 +122,8 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
         }
         Form::Metadata => {
             let items: Vec<Value> = selection.items.iter().map(table::partial).collect();
+            // An empty list of this kind is null upstream.
+            let items = if items.is_empty() { Value::Null } else { items.into() };
             json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
                 "metadata": metadata, "items": items,
@@ -234,7 +230,7 @@ pub(crate) fn parse_version(text: &str) -> Result<u64, Status> {
     text.parse().map_err(|_| {
         let why = format!("strconv.ParseUint: parsing {}: invalid syntax", quote(text));
         let error = FieldError::invalid(&Path::new("resourceVersion"), text, why);
-        Status::bad_request(error.to_string())
+        Status::bad_request(format!("invalid resource version: {error}"))
     })
 }
 

@@ -37,8 +37,9 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
             .update(name, Precondition::Computed, false, &mut |live| {
                 let object = patched(call, live)?;
                 warnings.clear();
-                let object = retyped(call, object, validation, &mut warnings)?;
+                let mut object = retyped(call, object, validation, &mut warnings)?;
                 check_name(call, &object)?;
+                writer.check_namespace(&mut object)?;
                 Ok(object)
             })
             .await?;
@@ -60,11 +61,17 @@ fn accepted(call: &Call) -> &'static [&'static str] {
 }
 
 fn check_content_type(call: &Call) -> Result<(), Status> {
-    if accepted(call).contains(&call.content_type()) { Ok(()) } else { Err(unsupported()) }
+    if accepted(call).contains(&call.content_type()) { Ok(()) } else { Err(unsupported(call)) }
 }
 
-/// 415, as the router words it.
-fn unsupported() -> Status {
+/// 415, as the router words it; custom resources have none of their own.
+fn unsupported(call: &Call) -> Status {
+    if call.resource.shape.is_custom() {
+        return Status::unsupported_media_type(format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted(call).join(", ")
+        ));
+    }
     Status::unsupported_media_type("415: Unsupported Media Type").with_details(json!({}))
 }
 
@@ -135,7 +142,7 @@ pub(crate) fn patched(call: &Call, object: &Value) -> Result<Value, Status> {
         MERGE_PATCH => patch::merge_patch(object, &patch),
         _ => match call.resource.shape.strategic_merge(object, &patch) {
             Some(result) => result,
-            None => return Err(unsupported()),
+            None => return Err(unsupported(call)),
         },
     };
     result.map_err(refused)
@@ -253,7 +260,8 @@ fn configuration(
     let convert = |why: &dyn std::fmt::Display| format!("error converting YAML to JSON: {why}");
     let value = sluice_yaml::to_json(&call.body, sluice_yaml::Duplicates::LastWins)
         .map_err(|why| Status::bad_request(format!("error decoding YAML: {}", convert(&why))))?
-        .unwrap_or_default();
+        .filter(|value| !value.is_null())
+        .unwrap_or_else(|| json!({}));
     if !value.is_object() {
         let found = match value {
             Value::Array(_) => "array",

@@ -35,9 +35,10 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
         call.query.get("sendInitialEvents").map(|_| call.query.flag("sendInitialEvents"));
     let since = match call.query.text("resourceVersion") {
         None => 0,
-        Some(text) => {
-            list::parse_version(text).map_err(|status| Status::new(500, "", status.message))?
-        }
+        Some(text) => list::parse_version(text).map_err(|status| {
+            let message = status.message.trim_start_matches("invalid resource version: ");
+            Status::new(500, "", message)
+        })?,
     };
     let store = &call.state.store;
     let sends_state = initial_wanted.unwrap_or(since == 0);

@@ -130,7 +130,10 @@ impl Writer<'_> {
         let key = self.key(name);
         if !lingers {
             return match self.state.store.delete(&resource.storage, &key, stored.revision) {
-                Ok(_) => Ok(Some(Deleted::Gone(Arc::new(object)))),
+                Ok(last) => {
+                    metadata::set(&mut object, "resourceVersion", last.revision.to_string());
+                    Ok(Some(Deleted::Gone(Arc::new(object))))
+                }
                 Err(Refused::Stale) => Ok(None),
                 Err(Refused::Missing | Refused::Exists) => Err(resource.not_found(name)),
             };
