@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/ext"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -37,18 +38,18 @@ func structuralOf(schema any) (*structural.Structural, *apiextensions.JSONSchema
 	return s, &props, err
 }
 
-func kubernetesEnv(q question) (*cel.Env, *structural.Structural, error) {
+func kubernetesEnv(q question) (*cel.Env, *structural.Structural, *library.CostEstimator, error) {
 	base := environment.MustBaseEnvSet(version.MajorMinor(1, 35))
 	if q.Schema == nil {
-		return base.NewExpressionsEnv(), nil, nil
+		return base.NewExpressionsEnv(), nil, &library.CostEstimator{}, nil
 	}
 	s, _, err := structuralOf(q.Schema)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	decl := model.SchemaDeclType(s, q.Root)
 	if decl == nil {
-		return nil, nil, fmt.Errorf("no type for the schema")
+		return nil, nil, nil, fmt.Errorf("no type for the schema")
 	}
 	decl = decl.MaybeAssignTypeName("selfType1")
 	set, err := base.Extend(environment.VersionedOptions{
@@ -60,14 +61,46 @@ func kubernetesEnv(q question) (*cel.Env, *structural.Structural, error) {
 		DeclTypes: []*apiservercel.DeclType{decl},
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return set.NewExpressionsEnv(), s, nil
+	return set.NewExpressionsEnv(), s, &library.CostEstimator{SizeEstimator: sizes{decl}}, nil
+}
+
+// sizes tells how large the parts of a declared type can be, as apiextensions tells it.
+type sizes struct{ root *apiservercel.DeclType }
+
+func (s sizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
+	if len(element.Path()) == 0 {
+		return nil
+	}
+	node := s.root
+	for _, name := range element.Path()[1:] {
+		switch name {
+		case "@items", "@values":
+			node = node.ElemType
+		case "@keys":
+			node = node.KeyType
+		default:
+			field, ok := node.Fields[name]
+			if !ok {
+				return nil
+			}
+			node = field.Type
+		}
+		if node == nil {
+			return nil
+		}
+	}
+	return &checker.SizeEstimate{Min: 0, Max: uint64(node.MaxElements)}
+}
+
+func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+	return nil
 }
 
 // expr compiles and evaluates one expression in the environment of Kubernetes 1.35.
 func expr(q question) answer {
-	env, s, err := kubernetesEnv(q)
+	env, s, estimator, err := kubernetesEnv(q)
 	if err != nil {
 		return answer{Error: "environment: " + err.Error()}
 	}
@@ -76,7 +109,7 @@ func expr(q question) answer {
 		return answer{Compile: issues.String()}
 	}
 	a := answer{Type: ast.OutputType().String()}
-	options := []cel.ProgramOption{cel.CostTracking(&library.CostEstimator{})}
+	options := []cel.ProgramOption{cel.CostTracking(estimator)}
 	if q.Limit != 0 {
 		options = append(options, cel.CostLimit(q.Limit))
 	}
@@ -84,6 +117,9 @@ func expr(q question) answer {
 	if err != nil {
 		a.Compile = "program instantiation failed: " + err.Error()
 		return a
+	}
+	if estimated, err := env.EstimateCost(ast, estimator); err == nil {
+		a.Maximum = &estimated.Max
 	}
 	vars := map[string]any{}
 	if s != nil {

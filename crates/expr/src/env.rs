@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::checker::{self, Checked};
-use crate::parser::{self, Syntax};
+use crate::estimate;
+use crate::kubernetes::Sizes;
+use crate::parser::{self, Parsed, Syntax};
 use crate::plan;
 use crate::program::Program;
 use crate::signatures::Library;
@@ -112,6 +114,24 @@ impl Env {
 
     /// Parses and checks an expression.
     pub fn compile(&self, text: &str) -> Result<Program, CompileError> {
+        let (parsed, checked) = self.check(text)?;
+        let output = checked.types[parsed.root.id].clone();
+        plan::plan(self, &parsed.root, Some(&checked), output)
+    }
+
+    /// Like [`Env::compile`], with the most the expression may cost when `self` has these sizes.
+    pub(crate) fn compile_estimated(
+        &self,
+        text: &str,
+        sizes: Option<&Sizes>,
+    ) -> Result<(Program, u64), CompileError> {
+        let (parsed, checked) = self.check(text)?;
+        let output = checked.types[parsed.root.id].clone();
+        let program = plan::plan(self, &parsed.root, Some(&checked), output)?;
+        Ok((program, estimate::most(&parsed.root, &checked, sizes)))
+    }
+
+    fn check(&self, text: &str) -> Result<(Parsed, Checked), CompileError> {
         let source = Source::new(text);
         let mut issues = Issues::default();
         let parsed = parser::parse(&source, self.syntax(), &mut issues);
@@ -122,11 +142,7 @@ impl Env {
         if issues.is_empty() {
             validators::validate(self, &parsed, &checked, &mut issues);
         }
-        if !issues.is_empty() {
-            return Err(issues.into_error(&source));
-        }
-        let output = checked.types[parsed.root.id].clone();
-        plan::plan(self, &parsed.root, Some(&checked), output)
+        if issues.is_empty() { Ok((parsed, checked)) } else { Err(issues.into_error(&source)) }
     }
 
     /// Parses an expression without checking it: every name is looked up when it is evaluated.

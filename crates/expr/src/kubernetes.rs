@@ -6,6 +6,7 @@ mod declare;
 mod definition;
 mod path;
 mod run;
+mod sizes;
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,14 @@ use crate::env::Env;
 use crate::escape::escape;
 use crate::program::Program;
 use crate::schema::{Rule, Schema};
+use crate::source::CompileError;
 use crate::types::Type;
 use crate::value::{EvalError, Value};
 
 pub use definition::{Refusal, refusals};
 pub use path::{Segment, display_path};
+pub(crate) use sizes::Sizes;
+
 pub use run::{Findings, Reason, Shown, Violation};
 
 /// What all rules of one object may cost together.
@@ -60,6 +64,10 @@ struct Compiled {
     uses_old_self: bool,
     /// The rule's `fieldPath` as errors print it.
     field_path: String,
+    /// The most that the rule may cost.
+    most: u64,
+    /// The most that its message may cost.
+    message_most: u64,
 }
 
 impl Rules {
@@ -81,6 +89,7 @@ impl Rules {
 pub struct ObjectSchema {
     schema: Schema,
     declared: Option<Type>,
+    sizes: Option<Sizes>,
 }
 
 impl ObjectSchema {
@@ -88,7 +97,14 @@ impl ObjectSchema {
     pub fn new(schema: &Json, root: bool) -> Self {
         let schema = Schema::parse(schema);
         let declared = declare::declare(&schema, root, SELF_TYPE);
-        Self { schema: if root { schema.with_resource_fields() } else { schema }, declared }
+        let sizes = Sizes::of(&schema, root);
+        let schema = if root { schema.with_resource_fields() } else { schema };
+        Self { schema, declared, sizes }
+    }
+
+    /// The most an expression may cost on objects of this schema, however large they are.
+    pub fn estimate(&self, env: &Env, text: &str) -> Result<u64, CompileError> {
+        env.compile_estimated(text, self.sizes.as_ref()).map(|(_, most)| most)
     }
 
     /// The type of objects of this schema, if expressions can see them.
@@ -116,7 +132,7 @@ fn checkpoint(validation: &Schema, node: &Schema, root: bool) -> Option<Checkpoi
         Some(declared) => validation
             .rules
             .iter()
-            .map(|rule| (rule.clone(), compile(rule, declared, node)))
+            .map(|rule| (rule.clone(), compile(rule, declared, node, None)))
             .collect(),
         None => Vec::new(),
     };
@@ -177,20 +193,25 @@ fn environment(rule: &Rule, declared: &Type) -> Env {
     Env::kubernetes().with_variable("self", declared.clone()).with_variable("oldSelf", old)
 }
 
-fn compile(rule: &Rule, declared: &Type, node: &Schema) -> Compiled {
+fn compile(rule: &Rule, declared: &Type, node: &Schema, sizes: Option<&Sizes>) -> Compiled {
     let mut compiled = Compiled {
         program: Ok(None),
         message: None,
         message_error: None,
         uses_old_self: false,
         field_path: String::new(),
+        most: 0,
+        message_most: 0,
     };
     if rule.expression.trim().is_empty() {
         return compiled;
     }
     let environment = environment(rule, declared);
-    let program = match environment.compile(&rule.expression) {
-        Ok(program) => program,
+    let program = match environment.compile_estimated(&rule.expression, sizes) {
+        Ok((program, most)) => {
+            compiled.most = most;
+            program
+        }
         Err(error) => {
             let what =
                 if error.is_instantiation() { "program instantiation" } else { "compilation" };
@@ -199,15 +220,17 @@ fn compile(rule: &Rule, declared: &Type, node: &Schema) -> Compiled {
         }
     };
     if *program.output_type() != Type::Bool {
+        compiled.most = 0;
         compiled.program = Err("cel expression must evaluate to a bool".to_owned());
         return compiled;
     }
     compiled.uses_old_self = program.uses("oldSelf");
     compiled.program = Ok(Some(program));
     if !rule.message_expression.is_empty() {
-        match environment.compile(&rule.message_expression) {
-            Ok(program) if *program.output_type() == Type::String => {
+        match environment.compile_estimated(&rule.message_expression, sizes) {
+            Ok((program, most)) if *program.output_type() == Type::String => {
                 compiled.message = Some(program);
+                compiled.message_most = most;
             }
             Ok(_) => {
                 let message = "messageExpression must evaluate to a string";

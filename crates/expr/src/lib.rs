@@ -7,6 +7,7 @@ mod ast;
 mod checker;
 mod env;
 mod escape;
+mod estimate;
 mod eval;
 pub mod flux;
 mod functions;

@@ -41,6 +41,13 @@ pub struct Schema {
     pub(crate) items: Option<Box<Schema>>,
     pub(crate) list_type: ListType,
     pub(crate) list_map_keys: Vec<String>,
+    pub(crate) required: Vec<String>,
+    /// The length of the longest text an enumeration allows.
+    pub(crate) longest_enum: Option<i64>,
+    pub(crate) max_length: Option<i64>,
+    pub(crate) max_items: Option<i64>,
+    pub(crate) max_properties: Option<i64>,
+    pub(crate) has_default: bool,
     pub(crate) rules: Vec<Rule>,
     pub(crate) all_of: Vec<Schema>,
     /// For embedded resources: the same with the fields every resource has.
@@ -93,6 +100,17 @@ impl Schema {
                 _ => ListType::Atomic,
             },
             list_map_keys: strings("x-kubernetes-list-map-keys"),
+            required: strings("required"),
+            longest_enum: json["enum"].as_array().filter(|values| !values.is_empty()).map(
+                |values| {
+                    let lengths = values.iter().filter_map(Json::as_str).map(str::len);
+                    i64::try_from(lengths.max().unwrap_or(0)).unwrap_or(i64::MAX)
+                },
+            ),
+            max_length: json["maxLength"].as_i64(),
+            max_items: json["maxItems"].as_i64(),
+            max_properties: json["maxProperties"].as_i64(),
+            has_default: json.get("default").is_some_and(|value| !value.is_null()),
             rules: rules.map(Rule::parse).collect(),
             all_of,
             resource: None,

@@ -102,6 +102,7 @@ struct Answer {
     value: String,
     error: String,
     cost: Option<u64>,
+    maximum: Option<u64>,
     errors: Vec<String>,
     warnings: Vec<String>,
 }
@@ -119,6 +120,7 @@ impl Answer {
             value: text("value"),
             error: text("error"),
             cost: json["cost"].as_u64(),
+            maximum: json["maximum"].as_u64(),
             errors: texts("errors"),
             warnings: texts("warnings"),
         }
@@ -151,6 +153,7 @@ fn expression(question: &Json) -> Answer {
         }
     };
     answer.output = type_name(program.output_type());
+    answer.maximum = schema.estimate(&env, rule).ok();
     let mut variables = Values(BTreeMap::new());
     if question["schema"].is_object() {
         variables.0.insert("self", schema.read(&question["self"]));

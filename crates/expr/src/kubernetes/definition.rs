@@ -3,7 +3,8 @@
 use serde_json::Value as Json;
 use sluice_base::gojson;
 
-use super::{compile, declare, path};
+use super::sizes::{REQUEST, Sizes};
+use super::{Compiled, compile, declare, path};
 use crate::functions::quote;
 use crate::schema::{ListType, Rule, Schema};
 
@@ -24,59 +25,123 @@ pub struct Refusal {
 const REASONS: &[&str] =
     &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
+/// The most one rule may be estimated to cost.
+const RULE_LIMIT: u64 = 10_000_000;
+/// The most all rules of a schema may be estimated to cost.
+const SCHEMA_LIMIT: u64 = 100_000_000;
+
 /// Everything wrong with the rules of the schema at `path`, in upstream's order: first what is
-/// wrong with the fields of rules, then what is wrong with their expressions.
+/// wrong with the fields of rules, then what is wrong with their expressions, then their costs.
 pub fn refusals(schema: &Json, path: &str) -> Vec<Refusal> {
     let schema = Schema::parse(schema);
     let mut found = Found::default();
-    walk(&schema, path, Some(true), None, &mut found);
-    found.fields.append(&mut found.expressions);
-    found.fields
+    let place = Place { typed: Some(true), uncorrelated: None, count: Some(1) };
+    walk(&schema, path, &place, &mut found);
+    let Found { mut fields, mut expressions, mut costs } = found;
+    fields.append(&mut expressions);
+    let total = costs.iter().fold(0_u64, |total, (_, cost)| total.saturating_add(*cost));
+    if total > SCHEMA_LIMIT {
+        costs.retain(|(_, cost)| *cost >= SCHEMA_LIMIT / 100);
+        costs.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+        for (path, _) in costs.into_iter().take(4) {
+            let detail = "contributed to estimated rule cost total exceeding cost limit for \
+                          entire OpenAPIv3 schema";
+            fields.push(forbidden(path, detail.to_owned()));
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        fields.push(forbidden(path.to_owned(), too_expensive(what, total, SCHEMA_LIMIT)));
+    }
+    fields
 }
 
 #[derive(Default)]
 struct Found {
     fields: Vec<Refusal>,
     expressions: Vec<Refusal>,
+    /// What each expression may cost.
+    costs: Vec<(String, u64)>,
 }
 
-/// `typed` says whether the place has a type, and whether that is of a whole resource;
-/// `uncorrelated` is the innermost list around it whose elements have no past.
-fn walk(
-    schema: &Schema,
-    path: &str,
+/// What is known of the place of a schema.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    /// Whether values here have a type, and whether that is of a whole resource.
     typed: Option<bool>,
-    uncorrelated: Option<&str>,
-    found: &mut Found,
-) {
+    /// The innermost list around it whose elements have no past.
+    uncorrelated: Option<&'p str>,
+    /// How many values there may be, if anything limits them.
+    count: Option<u64>,
+}
+
+fn forbidden(path: String, detail: String) -> Refusal {
+    Refusal { path, kind: "Forbidden", value: String::new(), detail }
+}
+
+/// The complaint about a cost beyond a limit.
+#[expect(clippy::cast_precision_loss, reason = "a factor for people need not be exact")]
+fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
+    let factor = cost as f64 / limit as f64;
+    let factor = if factor > 100.0 {
+        "more than 100x".to_owned()
+    } else if factor < 1.5 {
+        format!("{factor:.6}x")
+    } else {
+        format!("{factor:.1}x")
+    };
+    format!(
+        "{what} exceeds budget by factor of {factor} (try simplifying the rule, or adding \
+         maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
+}
+
+/// How many values there may be in one of a schema, if anything limits them.
+fn contained(schema: &Schema) -> Option<u64> {
+    let limit = |limit: Option<i64>| limit.map(|limit| u64::try_from(limit).unwrap_or(0));
+    match schema.kind.as_str() {
+        "object" if schema.additional.is_some() => limit(schema.max_properties),
+        "array" => limit(schema.max_items),
+        _ => Some(1),
+    }
+}
+
+fn walk(schema: &Schema, path: &str, place: &Place, found: &mut Found) {
     let before = found.fields.len();
-    let below = |inner: &Schema| typed.map(|_| inner.embedded);
+    let below = |inner: &Schema| Place {
+        typed: place.typed.map(|_| inner.embedded),
+        uncorrelated: place.uncorrelated,
+        count: match (place.count, contained(schema)) {
+            (Some(count), Some(contained)) => Some(count.saturating_mul(contained)),
+            _ => None,
+        },
+    };
     if let Some(additional) = schema.additional.as_deref() {
         let path = format!("{path}.additionalProperties");
-        walk(additional, &path, below(additional), uncorrelated, found);
+        walk(additional, &path, &below(additional), found);
     }
     for (name, property) in schema.properties.iter().flatten() {
         let path = format!("{path}.properties[{name}]");
-        walk(property, &path, below(property), uncorrelated, found);
+        walk(property, &path, &below(property), found);
     }
     for (index, nested) in schema.all_of.iter().enumerate() {
-        walk(nested, &format!("{path}.allOf[{index}]"), None, uncorrelated, found);
+        let place = Place { typed: None, ..*place };
+        walk(nested, &format!("{path}.allOf[{index}]"), &place, found);
     }
     if let Some(items) = schema.items.as_deref() {
         let inner = format!("{path}.items");
         let correlated = schema.list_type == ListType::Map;
-        let uncorrelated = uncorrelated.or((!correlated).then_some(path));
-        walk(items, &inner, below(items), uncorrelated, found);
+        let uncorrelated = place.uncorrelated.or((!correlated).then_some(path));
+        walk(items, &inner, &Place { uncorrelated, ..below(items) }, found);
     }
     for (index, rule) in schema.rules.iter().enumerate() {
         let path = format!("{path}.x-kubernetes-validations[{index}]");
         fields(rule, schema, &path, &mut found.fields);
     }
-    let Some(root) = typed else { return };
+    let Some(root) = place.typed else { return };
     if schema.rules.is_empty() || found.fields.len() > before {
         return;
     }
-    let Some(declared) = declare::declare(schema, root, super::SELF_TYPE) else {
+    let declared = declare::declare(schema, root, super::SELF_TYPE);
+    let (Some(declared), Some(sizes)) = (declared, Sizes::of(schema, root)) else {
         found.expressions.push(Refusal {
             path: format!("{path}.x-kubernetes-validations"),
             kind: "Internal error",
@@ -88,33 +153,62 @@ fn walk(
         });
         return;
     };
+    // Where nothing limits how many values there are, the size of a request does.
+    let requested = REQUEST / (sizes.least + 1);
+    let count = place.count.unwrap_or_else(|| u64::try_from(requested).unwrap_or(0));
     for (index, rule) in schema.rules.iter().enumerate() {
         let path = format!("{path}.x-kubernetes-validations[{index}]");
-        let compiled = compile(rule, &declared, schema);
-        let mut invalid = |field: &str, value: String, detail: String| {
-            let path = format!("{path}.{field}");
-            found.expressions.push(Refusal { path, kind: "Invalid value", value, detail });
-        };
-        if let Err(error) = compiled.program {
-            invalid("rule", shown(rule), error);
+        let compiled = compile(rule, &declared, schema, Some(&sizes));
+        expressions(rule, &compiled, &path, (place.uncorrelated, count), found);
+    }
+}
+
+/// What is wrong with the expressions of a rule, of which there may be `count` values.
+fn expressions(
+    rule: &Rule,
+    compiled: &Compiled,
+    path: &str,
+    (uncorrelated, count): (Option<&str>, u64),
+    found: &mut Found,
+) {
+    let at = |field: &str| format!("{path}.{field}");
+    let cost = compiled.most.saturating_mul(count);
+    if cost > RULE_LIMIT {
+        let detail = too_expensive("estimated rule cost", cost, RULE_LIMIT);
+        found.expressions.push(forbidden(at("rule"), detail));
+    }
+    found.costs.push((at("rule"), cost));
+    let invalid = |field: &str, value: String, detail: &str| Refusal {
+        path: at(field),
+        kind: "Invalid value",
+        value,
+        detail: detail.to_owned(),
+    };
+    if let Err(error) = &compiled.program {
+        found.expressions.push(invalid("rule", shown(rule), error));
+    }
+    if let Some(error) = &compiled.message_error {
+        found.expressions.push(invalid("messageExpression", shown(rule), error));
+    } else if compiled.message.is_some() {
+        let cost = compiled.message_most;
+        if cost > RULE_LIMIT {
+            let detail = too_expensive("estimated messageExpression cost", cost, RULE_LIMIT);
+            found.expressions.push(forbidden(at("messageExpression"), detail));
         }
-        if let Some(error) = compiled.message_error {
-            invalid("messageExpression", shown(rule), error);
+        found.costs.push((at("messageExpression"), cost));
+    }
+    match (compiled.uses_old_self, uncorrelated, rule.optional_old_self) {
+        (true, Some(within), _) => {
+            let detail = format!(
+                "oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"
+            );
+            found.expressions.push(invalid("rule", quote(&rule.expression), &detail));
         }
-        match (compiled.uses_old_self, uncorrelated, rule.optional_old_self) {
-            (true, Some(within), _) => {
-                let detail = format!(
-                    "oldSelf cannot be used on the uncorrelatable portion of the schema within \
-                     {within}"
-                );
-                invalid("rule", quote(&rule.expression), detail);
-            }
-            (false, _, Some(value)) => {
-                let detail = "may not be set if oldSelf is not used in rule";
-                invalid("optionalOldSelf", value.to_string(), detail.to_owned());
-            }
-            _ => {}
+        (false, _, Some(value)) => {
+            let detail = "may not be set if oldSelf is not used in rule";
+            found.expressions.push(invalid("optionalOldSelf", value.to_string(), detail));
         }
+        _ => {}
     }
 }
 
