@@ -14,6 +14,7 @@ mod normalise;
 mod play;
 mod report;
 mod script;
+pub mod session;
 mod suite;
 mod target;
 

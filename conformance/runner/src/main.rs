@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use sluice_conformance::{Golden, Report, Script, Suite, Target, normalise, play};
+use sluice_cluster::Cluster;
+use sluice_conformance::{Golden, Report, Script, Suite, Target, normalise, play, session};
 
 /// Plays request scripts on API servers and compares the answers.
 #[derive(Parser)]
@@ -37,14 +38,43 @@ enum Command {
         /// Only scripts whose AREA/NAME contains one of these
         filters: Vec<String>,
     },
+    /// Run a session of kubectl commands, and compare what it prints with the golden
+    Session(SessionArguments),
+}
+
+#[derive(clap::Args)]
+struct SessionArguments {
+    /// How to reach the server; without it the embedded one is served on a loopback port
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+    /// The kubectl to use
+    #[arg(long)]
+    kubectl: PathBuf,
+    /// Write the golden instead of comparing with it
+    #[arg(long, requires = "kubeconfig")]
+    record: bool,
+    /// The session: a file NAME.session in the folder kubectl
+    name: String,
 }
 
 const GOLDENS: &str = "goldens/1.35.4";
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments).await {
+    let outcome = match &arguments.command {
+        // kubectl is another process: it needs the server to answer while it runs.
+        Command::Session(session) => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(Into::into)
+            .and_then(|runtime| runtime.block_on(run_session(&arguments.folder, session))),
+        _ => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Into::into)
+            .and_then(|runtime| runtime.block_on(run(&arguments))),
+    };
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -54,7 +84,9 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
+type Outcome = Result<bool, Box<dyn std::error::Error>>;
+
+async fn run(arguments: &Arguments) -> Outcome {
     let scripts = arguments.folder.join("scripts");
     let goldens = arguments.folder.join(GOLDENS);
     match &arguments.command {
@@ -81,7 +113,65 @@ async fn run(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> 
             let (equal, all) = report.equal();
             Ok(equal == all && report.broken.is_empty())
         }
+        Command::Session(_) => Err("a session has its own runtime".into()),
     }
+}
+
+async fn run_session(folder: &Path, arguments: &SessionArguments) -> Outcome {
+    let sessions = std::path::absolute(folder.join("kubectl"))?;
+    let kubectl = std::path::absolute(&arguments.kubectl)?;
+    let golden = folder.join(GOLDENS).join("kubectl").join(format!("{}.txt", arguments.name));
+    let file = sessions.join(format!("{}.session", arguments.name));
+    let scratch = std::env::temp_dir().join(format!("sluice-session-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let kubeconfig = scratch.join("config");
+    let mut serving = None;
+    match &arguments.kubeconfig {
+        Some(given) => {
+            std::fs::copy(given, &kubeconfig)?;
+        }
+        None => {
+            let text = std::fs::read_to_string(&file)?;
+            let workloads = text.starts_with("# cluster: workloads");
+            let cluster = Cluster::builder().seed(7).workloads(workloads).build();
+            let served = cluster.listen(([127, 0, 0, 1], 0).into()).await?;
+            std::fs::write(&kubeconfig, served.kubeconfig().to_string())?;
+            serving = Some(tokio::spawn(served.run()));
+        }
+    }
+    let run = {
+        let kubeconfig = kubeconfig.clone();
+        move || session::run(&file, &sessions, &kubectl, &kubeconfig)
+    };
+    let turns = tokio::task::spawn_blocking(run).await??;
+    if let Some(serving) = serving {
+        serving.abort();
+    }
+    std::fs::remove_dir_all(&scratch)?;
+    if arguments.record {
+        std::fs::create_dir_all(golden.parent().unwrap_or(folder))?;
+        std::fs::write(&golden, session::transcript(&turns))?;
+        say(&format!("{:>4} commands  {}\n", turns.len(), arguments.name));
+        return Ok(true);
+    }
+    let real = session::parse(&std::fs::read_to_string(&golden)?);
+    let mut equal = 0;
+    for turn in &real {
+        let ours = turns.iter().filter(|ours| ours.command == turn.command);
+        let nth = real.iter().take_while(|other| !std::ptr::eq(*other, turn));
+        let nth = nth.filter(|other| other.command == turn.command).count();
+        let ours = ours.into_iter().nth(nth).map_or("", |ours| ours.printed.as_str());
+        if ours == turn.printed {
+            equal += 1;
+            continue;
+        }
+        say(&format!("$ {}\n", turn.command));
+        for line in session::difference(&turn.printed, ours) {
+            say(&format!("  {line}\n"));
+        }
+    }
+    say(&format!("{equal} of {} commands print the same, {}\n", real.len(), arguments.name));
+    Ok(equal == real.len())
 }
 
 async fn record(script: &Script, target: &Target) -> Result<Golden, Box<dyn std::error::Error>> {
