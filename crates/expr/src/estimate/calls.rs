@@ -277,29 +277,9 @@ impl Estimator<'_> {
             | "reason"
             | "error"
             | "errored" => plain(Range::ONE),
-            "_==_" => self.equality(args),
+            "_==_" => equality(args),
             _ => None,
         }
-    }
-
-    /// Equality of Kubernetes' own types.
-    fn equality(&self, args: &[Argument]) -> Option<Call> {
-        let [one, two] = args else { return None };
-        if one.declared.runtime_name() != two.declared.runtime_name() {
-            return None;
-        }
-        let cost = match one.declared {
-            Type::Ip | Type::Cidr | Type::Quantity | Type::Semver | Type::Authorization(_) => {
-                Range::ONE
-            }
-            Type::Format => Range { min: 1, max: 64 }.scaled(TEXT),
-            Type::Url => {
-                let most = two.size.map_or(1, |size| size.max);
-                Range { min: 1, max: most }.scaled(TEXT)
-            }
-            _ => return None,
-        };
-        Some((cost, None))
     }
 
     /// The language's own functions: cost, size of the result, and whether the arguments' costs
@@ -383,6 +363,26 @@ impl Estimator<'_> {
     fn joined(&self, one: &Expr, two: &Expr) -> Option<Entry> {
         Some(self.entry(one)?.union(self.entry(two)?))
     }
+}
+
+/// Equality of Kubernetes' own types.
+fn equality(args: &[Argument]) -> Option<Call> {
+    let [one, two] = args else { return None };
+    if one.declared.runtime_name() != two.declared.runtime_name() {
+        return None;
+    }
+    let cost = match one.declared {
+        Type::Ip | Type::Cidr | Type::Quantity | Type::Semver | Type::Authorization(_) => {
+            Range::ONE
+        }
+        Type::Format => Range { min: 1, max: 64 }.scaled(TEXT),
+        Type::Url => {
+            let most = two.size.map_or(1, |size| size.max);
+            Range { min: 1, max: most }.scaled(TEXT)
+        }
+        _ => return None,
+    };
+    Some((cost, None))
 }
 
 /// The size of a text of which parts were replaced.
