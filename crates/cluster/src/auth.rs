@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 pub(crate) use attributes::{Attributes, Target};
 pub(crate) use authentication::{Authenticated, LEGACY_ISSUER, authenticate, authenticate_token};
 pub(crate) use authority::{Authority, ISSUER, Secret};
-pub(crate) use authorizer::Authorizer;
+pub(crate) use authorizer::{Authorizer, aggregate};
 pub(crate) use cover::missing;
 pub(crate) use impersonation::impersonate;
 pub(crate) use policy::Unresolved;

@@ -90,10 +90,6 @@ impl RequestInfo {
                 // Counts as named for RBAC's resourceNames.
                 info.name = name;
             }
-        } else if info.verb == "deletecollection"
-            && let Some(name) = query.get("fieldSelector").and_then(single_name)
-        {
-            info.name = name;
         }
         info
     }

@@ -14,7 +14,9 @@ use crate::status::Status;
 use crate::{managed, verbs};
 
 /// Answers a review.
-pub(crate) fn serve(call: &Call, object: Value) -> Result<Response<Body>, Status> {
+pub(crate) fn serve(call: &Call, mut object: Value) -> Result<Response<Body>, Status> {
+    let manager = call.manager();
+    call.writer(&manager, false).check_namespace(&mut object)?;
     let mut answer = match call.resource.kind.as_str() {
         "SelfSubjectAccessReview" => access::of_self(call, tracked(call, object))?,
         "SubjectAccessReview" => access::of_subject(call, tracked(call, object))?,

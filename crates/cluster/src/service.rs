@@ -104,6 +104,11 @@ impl ClusterService {
         if needs_namespace && info.verb != "create" && info.verb != "deletecollection" {
             return Err(Status::no_such_resource());
         }
+        // Reviews have but one path each: the collection, where they live.
+        let review = !resource.allows("get");
+        if review && (needs_namespace || (!info.name.is_empty() && info.subresource.is_empty())) {
+            return Err(Status::no_such_resource());
+        }
         if needs_namespace {
             return Err(verbs::not_allowed());
         }

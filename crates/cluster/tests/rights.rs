@@ -311,7 +311,7 @@ async fn nobody_gives_away_what_they_do_not_have() {
         (
             &bindings,
             binding("RoleBinding", "void", "Role", "void", "bob"),
-            r#"404 roles.rbac.authorization.k8s.io "void" not found"#.to_owned(),
+            r#"404 rolebindings.rbac.authorization.k8s.io "void" not found"#.to_owned(),
         ),
     ];
     for (path, object, expected) in cases {

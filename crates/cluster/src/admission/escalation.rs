@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::Operation;
-use crate::auth::{Attributes, Rule, Target, Unresolved, missing, quote_all};
+use crate::auth::{Attributes, Rule, Target, aggregate, missing, quote_all};
 use crate::metadata;
 use crate::status::Status;
 use crate::value::{list, same, text};
@@ -70,10 +70,7 @@ fn binding(writer: &Writer<'_>, object: &Value) -> Result<(), Status> {
     }
     match authorizer.rules_of_role(store, kind, name, writer.namespace) {
         Ok(rules) => confirm(writer, object, &rules),
-        Err(Unresolved::Missing { .. }) => Err(Status::not_found(GROUP, resource, name)),
-        Err(unsupported @ Unresolved::Unsupported(_)) => {
-            Err(Status::new(500, "", unsupported.to_string()))
-        }
+        Err(unresolved) => Err(unresolved.on_request(&writer.resource.plural)),
     }
 }
 
@@ -109,7 +106,9 @@ fn confirm(writer: &Writer<'_>, object: &Value, rules: &[Rule]) -> Result<(), St
         quote_all(&writer.user.groups),
         lines.join("\n")
     );
-    if let Some(unresolved) = unresolved {
+    let resource = &writer.resource.plural;
+    let unresolved = unresolved.iter().map(|error| error.on_request(resource).message);
+    if let Some(unresolved) = aggregate(unresolved) {
         why = format!("{why}; resolution errors: [{unresolved}]");
     }
     Err(forbidden(writer, object, &why))

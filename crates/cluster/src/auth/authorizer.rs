@@ -67,8 +67,8 @@ impl Authorizer {
                     }
                 }
             }
-            let reason =
-                aggregate(&unresolved).map_or_else(String::new, |errors| format!("RBAC: {errors}"));
+            let reason = aggregate(unresolved.iter().map(Unresolved::to_string))
+                .map_or_else(String::new, |errors| format!("RBAC: {errors}"));
             Decision { allowed: false, reason }
         })
     }
@@ -103,7 +103,7 @@ impl Authorizer {
         store: &Arc<Store>,
         user: &User,
         namespace: &str,
-    ) -> (Vec<Rule>, Option<String>) {
+    ) -> (Vec<Rule>, BTreeSet<Unresolved>) {
         self.ask(store, |policy| {
             let (mut rules, mut unresolved) = (Vec::new(), BTreeSet::new());
             for grant in policy.grants(user, namespace) {
@@ -114,7 +114,7 @@ impl Authorizer {
                     }
                 }
             }
-            (rules, aggregate(&unresolved))
+            (rules, unresolved)
         })
     }
 
@@ -181,9 +181,9 @@ impl Policy {
     }
 }
 
-/// Errors as upstream joins them.
-fn aggregate(errors: &BTreeSet<Unresolved>) -> Option<String> {
-    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+/// Errors as upstream joins them; `None` where there are none.
+pub(crate) fn aggregate(errors: impl Iterator<Item = String>) -> Option<String> {
+    let texts: Vec<String> = errors.collect();
     match texts.as_slice() {
         [] => None,
         [only] => Some(only.clone()),

@@ -78,6 +78,21 @@ pub(crate) enum Unresolved {
     Unsupported(String),
 }
 
+impl Unresolved {
+    /// The error as whoever stores a role or binding words it: upstream's storage takes the
+    /// resource from the request, whatever was looked for.
+    pub(crate) fn on_request(&self, resource: &str) -> Status {
+        match self {
+            Self::Missing { name, .. } if name.is_empty() => {
+                Status::bad_request("Name parameter required.")
+            }
+            Self::Missing { name, .. } => Status::not_found(GROUP, resource, name),
+            Self::Unsupported(_) => Status::new(500, "", self.to_string()),
+        }
+    }
+}
+
+/// As the authorizer words it.
 impl std::fmt::Display for Unresolved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

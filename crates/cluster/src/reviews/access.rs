@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::metadata;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Status;
-use crate::validation::{invalid_raw, labels};
+use crate::validation::{in_order, invalid_raw, labels};
 use crate::value::{at, entries, list, present, text, texts};
 
 const GROUP: &str = "authorization.k8s.io";
@@ -48,12 +48,6 @@ pub(super) fn in_namespace(call: &Call, review: Value) -> Result<Value, Status> 
         errors.push(non_resource(&review, "disallowed on this kind of request"));
     }
     refuse(&errors)?;
-    if call.info.namespace != namespace {
-        return Err(Status::bad_request(format!(
-            "spec.resourceAttributes.namespace must match namespace: {}",
-            call.info.namespace
-        )));
-    }
     let subject = subject(&review);
     Ok(answered(call, &subject, review))
 }
@@ -105,7 +99,40 @@ fn no_metadata(review: &Value, allowed: &[&str], why: &str) -> Option<FieldError
     let given = metadata::of(review);
     let empty =
         given.keys().all(|name| name == "managedFields" || allowed.contains(&name.as_str()));
-    (!empty).then(|| FieldError::invalid(&Path::new("metadata"), given.clone(), why))
+    (!empty).then(|| {
+        invalid_raw(&Path::new("metadata"), &printed_metadata(at(review, "metadata")), why)
+    })
+}
+
+/// Metadata as Go prints it: in the order in which the type names its fields.
+fn printed_metadata(metadata: &Value) -> String {
+    const FIELDS: [&str; 14] = [
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+    ];
+    const ENTRY: [&str; 7] =
+        ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
+    let mut out = in_order(metadata, &FIELDS);
+    let entries: Vec<String> =
+        list(metadata, "managedFields").iter().map(|entry| in_order(entry, &ENTRY)).collect();
+    if !entries.is_empty() {
+        out.pop();
+        let comma = if out.len() > 1 { "," } else { "" };
+        out = format!("{out}{comma}\"managedFields\":[{}]}}", entries.join(","));
+    }
+    out
 }
 
 fn selectors(review: &Value) -> Vec<FieldError> {
@@ -136,24 +163,17 @@ fn selectors(review: &Value) -> Vec<FieldError> {
 
 /// Operators nobody knows yet are let through: the client may be newer.
 fn requirement_problems(requirement: &Value, of_label: bool, path: &Path) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let values = list(requirement, "values");
-    match text(requirement, "operator") {
-        "In" | "NotIn" if values.is_empty() => errors.push(FieldError::required(
-            &path.child("values"),
-            "must be specified when `operator` is 'In' or 'NotIn'",
-        )),
-        "Exists" | "DoesNotExist" if !values.is_empty() => errors.push(FieldError::forbidden(
-            &path.child("values"),
-            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-        )),
-        _ => {}
-    }
-    let key = text(requirement, "key");
-    if of_label {
-        errors.extend(labels::label_name(key, &path.child("key")));
-    } else if key.is_empty() {
-        errors.push(FieldError::required(&path.child("key"), "must be specified"));
+    let mut errors = labels::requirement(requirement, path);
+    let operator = path.child("operator");
+    errors.retain(|error| error.field != operator.as_str());
+    if !of_label {
+        // A field may have any name and value.
+        let (key, value) = (path.child("key"), path.child("values").index(0));
+        let of_value = value.as_str().trim_end_matches("0]");
+        errors.retain(|error| error.field != key.as_str() && !error.field.starts_with(of_value));
+        if text(requirement, "key").is_empty() {
+            errors.push(FieldError::required(&key, "must be specified"));
+        }
     }
     errors
 }
@@ -203,15 +223,30 @@ fn answered(call: &Call, user: &User, mut review: Value) -> Value {
     review
 }
 
-/// RBAC does not look at selectors, but says when it could not have.
+/// RBAC does not look at selectors, but says where nobody could have.
 fn unreadable_selectors(review: &Value) -> String {
-    let raw = |name: &str| text(review, &format!("spec.resourceAttributes.{name}.rawSelector"));
+    let of_field = |item: &Value| {
+        matches!(text(item, "operator"), "In" | "NotIn") && list(item, "values").len() == 1
+    };
+    let of_label =
+        |item: &Value| matches!(text(item, "operator"), "In" | "NotIn" | "Exists" | "DoesNotExist");
     let mut out = Vec::new();
-    if FieldSelector::parse(raw("fieldSelector")).is_err() {
-        out.push("spec.resourceAttributes.fieldSelector ignored due to parse error");
-    }
-    if LabelSelector::parse(raw("labelSelector")).is_err() {
-        out.push("spec.resourceAttributes.labelSelector ignored due to parse error");
+    for name in ["fieldSelector", "labelSelector"] {
+        let path = format!("spec.resourceAttributes.{name}");
+        let (raw, requirements) =
+            (text(at(review, &path), "rawSelector"), list(at(review, &path), "requirements"));
+        let (parses, read) = if name == "fieldSelector" {
+            let read = requirements.iter().filter(|item| of_field(item)).count();
+            (FieldSelector::parse(raw).is_ok(), read)
+        } else {
+            let read = requirements.iter().filter(|item| of_label(item)).count();
+            (LabelSelector::parse(raw).is_ok(), read)
+        };
+        if !parses || (read == 0 && !requirements.is_empty()) {
+            out.push(format!("{path} ignored due to parse error"));
+        } else if read < requirements.len() {
+            out.push(format!("{path} partially ignored due to parse error"));
+        }
     }
     out.join("; ")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::auth::Rule;
+use crate::auth::{Rule, aggregate};
 use crate::call::Call;
 use crate::status::Status;
 use crate::value::text;
@@ -26,7 +26,7 @@ pub(super) fn serve(call: &Call, review: &Value) -> Result<Value, Status> {
         "nonResourceRules": path_rules,
         "incomplete": false,
     });
-    if let Some(why) = unresolved {
+    if let Some(why) = aggregate(unresolved.iter().map(ToString::to_string)) {
         status["evaluationError"] = why.into();
     }
     Ok(json!({"metadata": {}, "spec": {}, "status": status}))

@@ -47,9 +47,10 @@ impl Kind for TokenRequest {
 pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let dry_run = call.dry_run()?;
     let mut warnings = Vec::new();
-    let request = decode::object_of(call, &TOKEN_REQUEST, &mut warnings)?;
+    let mut request = decode::object_of(call, &TOKEN_REQUEST, &mut warnings)?;
     let manager = call.manager();
     let writer = Writer { resource: &TOKEN_REQUEST, ..call.writer(&manager, dry_run) };
+    writer.check_namespace(&mut request)?;
     let mut request = managed::track(&writer, &Value::Null, request);
     let account = account(call, &mut request)?;
     let now = call.state.clock.now();
@@ -98,16 +99,12 @@ pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
 /// The account, which the request must not contradict and whose names it takes over.
 fn account(call: &Call, request: &mut Value) -> Result<Arc<Stored>, Status> {
     let name = &call.info.name;
-    for (field, wanted, what) in
-        [("name", name, "name"), ("namespace", &call.info.namespace, "namespace")]
-    {
-        let given = metadata::text(request, field);
-        if !given.is_empty() && given != wanted {
-            let path = Path::new("metadata").child(field);
-            let why = format!("must match the service account {what} if specified");
-            let error = FieldError::invalid(&path, given, why);
-            return Err(Status::invalid(GROUP, KIND, name, &[error]));
-        }
+    let given = metadata::name(request);
+    if !given.is_empty() && given != name {
+        let path = Path::new("metadata").child("name");
+        let why = "must match the service account name if specified";
+        let error = FieldError::invalid(&path, given, why);
+        return Err(Status::invalid(GROUP, KIND, name, &[error]));
     }
     let account = call
         .state
@@ -122,7 +119,6 @@ fn account(call: &Call, request: &mut Value) -> Result<Arc<Stored>, Status> {
         return Err(Status::conflict(GROUP, KIND, name, &why));
     }
     metadata::set(request, "name", name.as_str());
-    metadata::set(request, "namespace", call.info.namespace.as_str());
     metadata::set(request, "uid", uid);
     if list(request, "spec.audiences").is_empty() {
         request["spec"]["audiences"] = json!([ISSUER]);

@@ -33,7 +33,8 @@ pub(crate) fn selector(selector: &Value, path: &Path) -> Vec<FieldError> {
     errors
 }
 
-fn requirement(requirement: &Value, path: &Path) -> Vec<FieldError> {
+/// What is wrong with one requirement of a selector.
+pub(crate) fn requirement(requirement: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let values = texts(requirement, "values");
     match text(requirement, "operator") {

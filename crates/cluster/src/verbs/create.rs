@@ -14,7 +14,9 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let resource = &call.resource;
     if !resource.allows("get") {
         // Reviews are created and answered, never stored.
-        return crate::reviews::serve(call, object);
+        let mut response = crate::reviews::serve(call, object)?;
+        body::warn(&mut response, &warnings);
+        return Ok(response);
     }
     if !metadata::text(&object, "resourceVersion").is_empty() {
         return Err(Status::new(

@@ -126,15 +126,13 @@ impl Writer<'_> {
         status
     }
 
-    /// The namespace of the object is the one of the request, or nobody's.
+    /// The namespace of the object is the one of the request; one that means nothing is dropped.
     pub(crate) fn check_namespace(&self, object: &mut Value) -> Result<(), Status> {
-        let given = metadata::namespace(object).to_owned();
         if !self.resource.namespaced {
-            if given.is_empty() {
-                return Ok(());
-            }
-            return Err(Status::bad_request("namespace is not allowed on this type"));
+            metadata::set(object, "namespace", Value::Null);
+            return Ok(());
         }
+        let given = metadata::namespace(object).to_owned();
         if given.is_empty() {
             metadata::set(object, "namespace", self.namespace);
         } else if given != self.namespace {
