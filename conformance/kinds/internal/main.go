@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/networking"
+	"k8s.io/kubernetes/pkg/apis/policy"
 	"k8s.io/kubernetes/pkg/apis/rbac"
 	"k8s.io/kubernetes/pkg/apis/resource"
 	"k8s.io/kubernetes/pkg/apis/storage"
@@ -193,6 +195,8 @@ func main() {
 	p(batch.PodFailurePolicy{}, batchv1.PodFailurePolicy{})
 	p(batch.SuccessPolicy{}, batchv1.SuccessPolicy{})
 	p(rbac.RoleRef{}, rbacv1.RoleRef{})
+	p(policy.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetSpec{})
+	p(networking.ParentReference{}, networkingv1.ParentReference{})
 	p(networking.IngressBackend{}, networkingv1.IngressBackend{})
 	p(storage.CSIDriverSpec{}, storagev1.CSIDriverSpec{})
 	p(storage.VolumeAttachmentSpec{}, storagev1.VolumeAttachmentSpec{})

@@ -1,5 +1,6 @@
 //! The shape of built-in kinds: the table of Go types, OpenAPI's merge keys.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use sluice_schema::patch::{self, GoSchema, PatchError};
 use sluice_schema::recorded;
 use sluice_schema::smd::{TypeRef, Versions};
 
+use crate::kinds::conversion;
 use crate::resource::{Decoded, Shape, api_version};
 
 /// A built-in kind in one version. What costs time is worked out when it is first needed.
@@ -64,6 +66,14 @@ impl Shape for BuiltIn {
             .restore(&self.api_version, &self.kind, value)
             .map_err(|error| error.to_string())?;
         Ok(Decoded { value: decoded.value, problems: decoded.strict })
+    }
+
+    fn from_storage<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+        conversion::from_storage(&self.api_version, stored)
+    }
+
+    fn to_storage(&self, value: Value) -> Value {
+        conversion::to_storage(value)
     }
 
     fn merge_types(&self) -> TypeRef {

@@ -131,7 +131,7 @@ fn steady(case: &Value, mut body: Value, code: u16) -> Value {
 fn forget_admission(case: &Value, body: &mut Value) {
     let asked = &case["input"]["spec"];
     let kind = body["kind"].as_str().unwrap_or_default().to_owned();
-    if kind.starts_with("PersistentVolume")
+    if ["PersistentVolume", "PersistentVolumeClaim", "VolumeAttributesClass"].contains(&&*kind)
         && case["input"]["metadata"].get("finalizers").is_none()
         && let Some(meta) = body["metadata"].as_object_mut()
     {

@@ -11,6 +11,8 @@ mod job_spec;
 mod job_status;
 mod schedule;
 
+pub(crate) use job_spec::domain_prefixed_path;
+
 /// The hooks of a resource of the batch group.
 pub(super) fn kind(resource: &str) -> Option<Arc<dyn Kind>> {
     Some(match resource {

@@ -133,9 +133,18 @@ fn indexed(spec: &Value, path: &Path) -> Errors {
 }
 
 fn managed_by(manager: &str, path: &Path) -> Errors {
+    let mut errors = domain_prefixed_path(manager, path);
+    if manager.len() > 63 {
+        errors.push(FieldError::too_long(path, 63));
+    }
+    errors
+}
+
+/// What is wrong with a name like `example.com/controller`.
+pub(crate) fn domain_prefixed_path(name: &str, path: &Path) -> Errors {
     let mut errors = Vec::new();
-    match manager.split_once('/') {
-        _ if manager.is_empty() => errors.push(FieldError::required(path, "")),
+    match name.split_once('/') {
+        _ if name.is_empty() => errors.push(FieldError::required(path, "")),
         Some((host, rest)) if !host.is_empty() && !rest.is_empty() => {
             for message in names::dns_subdomain(host) {
                 errors.push(FieldError::invalid(path, host, message));
@@ -150,12 +159,9 @@ fn managed_by(manager: &str, path: &Path) -> Errors {
         }
         _ => errors.push(FieldError::invalid(
             path,
-            manager,
+            name,
             "must be a domain-prefixed path (such as \"acme.io/foo\")",
         )),
-    }
-    if manager.len() > 63 {
-        errors.push(FieldError::too_long(path, 63));
     }
     errors
 }

@@ -1,0 +1,76 @@
+//! Built-in kinds between the versions they are served in.
+//!
+//! Autoscalers are stored as `autoscaling/v2`, events as `v1`; every other kind is stored as it was
+//! written, and its versions differ in nothing but `apiVersion`.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::autoscaling::conversion as autoscaler;
+use crate::value::{remove, set, text};
+
+/// Names of an event's fields in `v1` and in `events.k8s.io/v1`.
+const EVENT: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// An object as it is stored.
+pub(crate) fn to_storage(object: Value) -> Value {
+    match text(&object, "apiVersion") {
+        "autoscaling/v1" => autoscaler::to_v2(&object),
+        "events.k8s.io/v1" => event(object, "v1"),
+        _ => object,
+    }
+}
+
+/// A stored object in the version `api_version`.
+pub(crate) fn from_storage<'a>(api_version: &str, stored: &'a Value) -> Cow<'a, Value> {
+    if text(stored, "apiVersion") == api_version {
+        return Cow::Borrowed(stored);
+    }
+    Cow::Owned(match api_version {
+        "autoscaling/v1" => autoscaler::to_v1(stored),
+        "events.k8s.io/v1" => event(stored.clone(), api_version),
+        _ => {
+            let mut object = stored.clone();
+            set(&mut object, "apiVersion", api_version);
+            object
+        }
+    })
+}
+
+fn event(mut event: Value, api_version: &str) -> Value {
+    for (core, events) in EVENT {
+        let (from, to) = if api_version == "v1" { (events, core) } else { (core, events) };
+        if let Some(value) = remove(&mut event, from) {
+            set(&mut event, to, value);
+        }
+    }
+    set(&mut event, "apiVersion", api_version);
+    event
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn events_have_other_names_in_their_own_group() {
+        let events = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "note": "hello", "regarding": {"name": "p"}});
+        let stored = to_storage(events.clone());
+        assert_eq!(
+            stored,
+            json!({"apiVersion": "v1", "kind": "Event", "message": "hello", "involvedObject": {"name": "p"}})
+        );
+        assert_eq!(from_storage("events.k8s.io/v1", &stored).into_owned(), events);
+    }
+}
