@@ -11,6 +11,7 @@ mod defaults;
 mod environment;
 mod host;
 mod mounts;
+mod overlaps;
 mod probes;
 mod quality;
 mod resources;

@@ -51,7 +51,7 @@ fn claim(spec: &Value, path: &Path) -> Errors {
             errors.extend(named(names::dns_label, name, &path.child("name")));
         }
         if seen.contains(&name) {
-            errors.push(FieldError::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path, name));
         }
         seen.push(name);
         let exact = at(request, "exactly");

@@ -90,7 +90,7 @@ impl Writer<'_> {
         );
         errors.extend(resource.hooks.validate(&context, &object));
         if !errors.is_empty() {
-            return Err(Status::invalid(&resource.group, &resource.kind, &name, &errors));
+            return Err(Status::invalid(&resource.storage.group, &resource.kind, &name, &errors));
         }
         let warnings = resource.hooks.warnings(&object, None);
         resource.shape.settle(&mut object);

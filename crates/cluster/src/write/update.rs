@@ -74,7 +74,7 @@ impl Writer<'_> {
         resource.shape.normalize(&mut object);
         let errors = self.problems(&object, old);
         if !errors.is_empty() {
-            return Err(Status::invalid(&resource.group, &resource.kind, name, &errors));
+            return Err(Status::invalid(&resource.storage.group, &resource.kind, name, &errors));
         }
         let warnings = resource.hooks.warnings(&object, Some(old));
         resource.shape.settle(&mut object);

@@ -22,7 +22,7 @@ impl Kind for Node {
         // `podCIDR` is the first of `podCIDRs`; each fills in the other.
         let one = text(object, "spec.podCIDR").to_owned();
         let many = texts(object, "spec.podCIDRs");
-        if many.is_empty() && !one.is_empty() {
+        if !one.is_empty() && many.first() != Some(&one.as_str()) {
             set(object, "spec.podCIDRs", vec![Value::from(one)]);
         } else if let Some(first) = many.first().map(|first| (*first).to_owned())
             && one.is_empty()

@@ -128,7 +128,7 @@ fn tag_is_latest(image: &str) -> bool {
     };
     let good = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     tag == "latest"
-        && !path.is_empty()
+        && (1..=255).contains(&path.len())
         && path.split('/').all(|part| part.starts_with(good) && part.ends_with(good))
         && path.chars().all(|letter| good(letter) || "._-/".contains(letter))
 }

@@ -132,6 +132,7 @@ fn pod_term(term: &Value, path: &Path) -> Errors {
     for field in ["matchLabelKeys", "mismatchLabelKeys"] {
         errors.extend(label_keys(term, field, path));
     }
+    errors.extend(repeated_keys(term, path));
     for (index, key) in texts(term, "matchLabelKeys").into_iter().enumerate() {
         if texts(term, "mismatchLabelKeys").contains(&key) {
             errors.push(FieldError::invalid(
@@ -159,6 +160,25 @@ fn label_keys(term: &Value, field: &str, path: &Path) -> Errors {
     }
     for (index, key) in keys.into_iter().enumerate() {
         errors.extend(labels::label_name(key, &path.index(index)));
+    }
+    errors
+}
+
+/// A key of `matchLabelKeys` that the selector had before it was merged in.
+fn repeated_keys(term: &Value, path: &Path) -> Errors {
+    let keys = texts(term, "matchLabelKeys");
+    let mut errors = Vec::new();
+    let mut seen: Vec<&str> =
+        entries(term, "labelSelector.matchLabels").keys().map(String::as_str).collect();
+    for expression in list(term, "labelSelector.matchExpressions") {
+        let key = text(expression, "key");
+        if seen.contains(&key)
+            && let Some(index) = keys.iter().rposition(|found| *found == key)
+        {
+            let detail = "exists in both matchLabelKeys and labelSelector";
+            errors.push(FieldError::invalid(&path.index(index), key, detail));
+        }
+        seen.push(key);
     }
     errors
 }
@@ -223,6 +243,7 @@ pub(super) fn spread(spec: &Value, path: &Path) -> Errors {
             errors.extend(one_of_or_unset(constraint, field, &["Honor", "Ignore"], &path));
         }
         errors.extend(label_keys(constraint, "matchLabelKeys", &path));
+        errors.extend(repeated_keys(constraint, &path));
         errors.extend(labels::selector(
             at(constraint, "labelSelector"),
             &path.child("labelSelector"),

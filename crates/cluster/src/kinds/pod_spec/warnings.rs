@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sluice_schema::field::Path;
 
-use super::containers_of;
+use super::{containers_of, overlaps};
 use crate::validation::{addresses, names, quantity};
 use crate::value::{at, entries, int, list, number, present, text, texts};
 
@@ -96,6 +96,9 @@ fn specification(spec: &Value, meta: &Value, path: &Path) -> Vec<String> {
                 warnings.push(format!("{path}: {message}"));
             }
         }
+    }
+    for volume in list(spec, "volumes") {
+        warnings.extend(overlaps::warnings(volume));
     }
     warnings.extend(duplicates(spec, "hostAliases", "ip", &path));
     warnings.extend(duplicates(spec, "imagePullSecrets", "name", &path));
