@@ -96,6 +96,7 @@ pub(crate) fn failure(encoding: Encoding, status: &Status) -> Response<Body> {
         return text(code, "text/plain; charset=utf-8", status.message.clone());
     }
     let mut response = object(status.code, encoding, &status.to_value());
+    warn(&mut response, &status.warnings);
     let retry = status.details.as_ref().and_then(|details| details.get("retryAfterSeconds"));
     if let Some(seconds) = retry.and_then(Value::as_u64) {
         response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));

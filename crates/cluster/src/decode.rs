@@ -86,6 +86,21 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
         let why = "couldn't get version/kind; json parse error: json: cannot unmarshal FOUND into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
         return Err(unrecognized(resource, &why.replace("FOUND", found), body));
     };
+    // The type is read first, by itself, and its fields are texts.
+    for (name, member) in members.iter().filter(|(name, _)| name == "apiVersion" || name == "kind")
+    {
+        let found = match member {
+            Document::Null | Document::Text(_) => continue,
+            Document::Bool(_) => "bool",
+            Document::Number(_) => "number",
+            Document::List(_) => "array",
+            Document::Object(_) => "object",
+        };
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        );
+        return Err(unrecognized(resource, &why, body));
+    }
     if resource.shape.is_custom() && given_kind.is_empty() {
         let shown = String::from_utf8_lossy(body);
         let why = format!("Object 'Kind' is missing in '{}'", shown.trim_end());

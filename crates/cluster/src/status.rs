@@ -22,6 +22,8 @@ pub struct Status {
     pub plain: bool,
     /// `metadata.continue`: where an expired list can go on, inconsistently.
     pub continue_token: Option<String>,
+    /// `Warning` headers that the request earned before it failed.
+    pub warnings: Vec<String>,
 }
 
 impl std::fmt::Display for Status {
@@ -61,6 +63,7 @@ impl Status {
             details: None,
             plain: false,
             continue_token: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -68,6 +71,13 @@ impl Status {
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
+        self
+    }
+
+    /// With more warnings.
+    #[must_use]
+    pub fn warned(mut self, warnings: &[String]) -> Self {
+        self.warnings.extend_from_slice(warnings);
         self
     }
 

@@ -47,7 +47,8 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
         "delete" if allowed => delete::one(&call).await,
         "deletecollection" if allowed => delete::many(&call).await,
         _ => Err(not_allowed()),
-    }?;
+    }
+    .map_err(|status| status.warned(resource.deprecation.as_slice()))?;
     if let Some(warning) = &resource.deprecation {
         body::warn(&mut response, std::slice::from_ref(warning));
     }

@@ -26,7 +26,8 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
         ));
     }
     let manager = call.manager();
-    let written = call.writer(&manager, dry_run).create(object, false).await?;
+    let written = call.writer(&manager, dry_run).create(object, false).await;
+    let written = written.map_err(|status| status.warned(&warnings))?;
     let mut response = super::respond(call, 201, &written.object)?;
     warnings.extend(written.warnings);
     body::warn(&mut response, &warnings);

@@ -28,7 +28,8 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     check_options(call)?;
     let mut warnings = Vec::new();
     let (written, code) = if call.content_type() == APPLY {
-        apply(call, dry_run, validation, &mut warnings).await?
+        let applied = apply(call, dry_run, validation, &mut warnings).await;
+        applied.map_err(|status| status.warned(&warnings))?
     } else {
         let manager = call.manager();
         let writer = call.writer(&manager, dry_run);
@@ -42,8 +43,8 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
                 writer.check_namespace(&mut object)?;
                 Ok(object)
             })
-            .await?;
-        (written, 200)
+            .await;
+        (written.map_err(|status| status.warned(&warnings))?, 200)
     };
     let mut response = super::respond(call, code, &written.object)?;
     warnings.extend(written.warnings);

@@ -33,8 +33,10 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
         body::warn(&mut response, &warnings);
         return Ok(response);
     }
-    let written =
-        writer.update(wanted, Precondition::FromObject, false, &mut |_| Ok(object.clone())).await?;
+    let written = writer
+        .update(wanted, Precondition::FromObject, false, &mut |_| Ok(object.clone()))
+        .await
+        .map_err(|status| status.warned(&warnings))?;
     warnings.extend(written.warnings);
     let mut response = super::respond(call, 200, &written.object)?;
     body::warn(&mut response, &warnings);

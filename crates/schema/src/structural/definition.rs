@@ -14,6 +14,7 @@ use crate::field::{ErrorType, FieldError, Path};
 mod conditions;
 mod conversion;
 mod internal;
+mod print;
 mod ratchet;
 mod schema;
 mod served;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sluice_base::gojson;
 
-use super::{flag, list, text};
+use super::{flag, list, print, text};
 
 /// The spec with what all versions share moved to the top.
 pub(super) struct Internal<'a> {
@@ -119,8 +119,7 @@ impl<'a> Internal<'a> {
         self.subresources.into_iter().chain(own).any(|found| set(found, "status").is_some())
     }
 
-    /// The versions as Go prints the internal structs. Schemas are rarely part of such a message,
-    /// because it takes versions that differ in them.
+    /// The versions as Go prints the internal structs.
     pub(super) fn print_versions(&self) -> String {
         let printed: Vec<String> = self.versions.iter().map(print_version).collect();
         if self.listed { format!("[{}]", printed.join(",")) } else { "null".to_owned() }
@@ -161,8 +160,8 @@ fn print_version(version: &Version<'_>) -> String {
         flag(value, "storage"),
         flag(value, "deprecated"),
         printed(set(value, "deprecationWarning")),
-        printed(version.schema),
-        printed(version.subresources),
+        print::validation(version.schema),
+        print::subresources(version.subresources),
         array(columns),
         array(selectable),
     )

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Rules, Tolerance, flag, list, ratchet, text};
+use super::{Rules, Tolerance, flag, invalid_printed, list, print, ratchet, text};
 use crate::field::{FieldError, Path};
 use crate::structural::defaulting::DefaultValue;
 use crate::structural::{Schema, defaulting, field_path, invariants, is_meta_field};
@@ -113,7 +113,7 @@ fn check_root(schema: &Value, path: &Path) -> Option<FieldError> {
         let why = format!(
             "only {ALLOWED_AT_ROOT} fields are allowed at the root of the schema if the status subresource is enabled"
         );
-        FieldError::invalid(&path.child("openAPIV3Schema"), schema.clone(), why)
+        invalid_printed(&path.child("openAPIV3Schema"), &print::schema(schema), &why)
     })
 }
 
