@@ -23,7 +23,7 @@ pub struct Status {
     /// `metadata.continue`: where an expired list can go on, inconsistently.
     pub continue_token: Option<String>,
     /// `Warning` headers that the request earned before it failed.
-    pub warnings: Vec<String>,
+    pub warnings: Box<[String]>,
 }
 
 impl std::fmt::Display for Status {
@@ -63,7 +63,7 @@ impl Status {
             details: None,
             plain: false,
             continue_token: None,
-            warnings: Vec::new(),
+            warnings: Box::default(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Status {
     /// With more warnings.
     #[must_use]
     pub fn warned(mut self, warnings: &[String]) -> Self {
-        self.warnings.extend_from_slice(warnings);
+        self.warnings = self.warnings.iter().chain(warnings).cloned().collect();
         self
     }
 
