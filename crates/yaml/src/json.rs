@@ -76,6 +76,8 @@ struct Fields {
     map: Map<String, Value>,
     /// Keys that are not text, and texts that look the same in JSON as one of those.
     typed: BTreeSet<Key>,
+    /// The names that the keys that are not text have in JSON.
+    names: BTreeSet<String>,
 }
 
 impl Build for Json {
@@ -109,9 +111,7 @@ impl Build for Json {
     fn contains(&self, fields: &Fields, key: &Key) -> bool {
         match key {
             Key::Text(text) if fields.map.contains_key(text) => {
-                fields.typed.is_empty()
-                    || fields.typed.contains(key)
-                    || !fields.typed.iter().any(|other| other.name().as_ref() == Some(text))
+                !fields.names.contains(text) || fields.typed.contains(key)
             }
             Key::Text(_) => false,
             typed => fields.typed.contains(typed),
@@ -120,7 +120,7 @@ impl Build for Json {
 
     fn insert(&mut self, fields: &mut Fields, key: Key, value: Value) {
         if let Key::Text(text) = key {
-            if !fields.typed.is_empty() {
+            if fields.names.contains(&text) {
                 fields.typed.insert(Key::Text(text.clone()));
             }
             fields.map.insert(text, value);
@@ -128,9 +128,10 @@ impl Build for Json {
         }
         match key.name() {
             Some(name) => {
-                if fields.map.contains_key(&name) && !fields.typed.contains(&key) {
+                if !fields.names.contains(&name) && fields.map.contains_key(&name) {
                     fields.typed.insert(Key::Text(name.clone()));
                 }
+                fields.names.insert(name.clone());
                 fields.map.insert(name, value);
             }
             None => self.is_odd = true,

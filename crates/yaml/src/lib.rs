@@ -31,6 +31,7 @@ mod node;
 mod parser;
 mod resolve;
 mod scanner;
+mod stream;
 mod token;
 mod tree;
 
@@ -40,6 +41,7 @@ pub use json::{Duplicates, documents_to_json, to_json};
 pub use node::{
     Comments, Content, Document, Node, Position, is_special_in_yaml_1_1, parse, parse_as,
 };
+pub use stream::{split_for_kubernetes, split_for_kustomize};
 pub use token::ScalarStyle;
 
 /// Whose reading of a text is meant.

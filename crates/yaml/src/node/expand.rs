@@ -5,7 +5,7 @@
 //! that: of two merges in a row the inner one may stay a key `<<`, which only the conversion to JSON
 //! applies. So this walks the same graph, as a list of nodes that refer to each other by index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::unknown;
 use super::{Content, Document, Node};
@@ -56,7 +56,7 @@ impl Node {
             }
             Content::Mapping { fields, .. } => {
                 for (key, value) in fields {
-                    // A null key is doubled, see `set`.
+                    // A null key is doubled, see `set_all`.
                     if key.as_text() == Some("<<")
                         || key.is_null()
                         || key.needs_expansion(depth + 1)?
@@ -82,13 +82,26 @@ struct Slot {
     target: Option<usize>,
     /// Whether an alias is being followed to here.
     open: bool,
+    /// Whether it is a copy, so that no alias refers to it or into it.
+    copied: bool,
 }
 
 #[derive(Default)]
 struct Graph {
     slots: Vec<Slot>,
     budget: Budget,
+    /// How many aliases are being followed.
+    following: usize,
 }
+
+/// The fields of a mapping while others are merged into it.
+struct Fields {
+    children: Vec<usize>,
+    /// Where the keys of each text are.
+    places: Places,
+}
+
+type Places = BTreeMap<String, BTreeSet<usize>>;
 
 impl Graph {
     fn add(&mut self, slot: Slot) -> usize {
@@ -115,7 +128,13 @@ impl Graph {
             _ => None,
         };
         let anchor = node.anchor.take();
-        let index = self.add(Slot { shell: node, children: Vec::new(), target, open: false });
+        let index = self.add(Slot {
+            shell: node,
+            children: Vec::new(),
+            target,
+            open: false,
+            copied: false,
+        });
         if let Some(anchor) = anchor {
             anchors.insert(anchor, index);
         }
@@ -151,9 +170,10 @@ impl Graph {
 
     /// A deep copy; aliases in it refer to what they referred to.
     fn copy(&mut self, index: usize) -> Result<usize, Error> {
-        self.budget.step(true)?;
+        self.budget.step(self.following > 0)?;
         let mut slot = self.slots[index].clone();
         slot.open = false;
+        slot.copied = true;
         for child in &mut slot.children {
             *child = self.copy(*child)?;
         }
@@ -175,9 +195,12 @@ impl Graph {
                 };
                 return Err(Error::problem(format!("anchor '{name}' value contains itself")));
             }
+            self.following += 1;
             let expanded = self.expand(target, depth + 1)?;
             self.slots[target].open = false;
-            return self.copy(expanded);
+            let copy = self.copy(expanded)?;
+            self.following -= 1;
+            return Ok(copy);
         }
         if self.is_mapping(index) {
             self.merge(index)?;
@@ -205,40 +228,71 @@ impl Graph {
         if let Some(place) = self.find(index, "<<") {
             self.slots[index].children.drain(place..place + 2);
         }
-        let merged = self.copy(index)?;
-        sources.push(index);
-        for source in sources {
-            let source = self.copy(source)?;
-            for pair in self.slots[source].children.clone().chunks_exact(2) {
-                let name = self.slots[pair[0]].shell.as_text().unwrap_or_default().to_owned();
-                // A key that comes twice counts with its first value each time.
-                let first = self.find(source, &name).unwrap_or_default();
-                let children = &self.slots[source].children;
-                let (key, value) = (children[first], children[first + 1]);
-                self.set(merged, key, value);
-            }
+        // kustomize writes all of this into a copy. One of a copy would change nothing more.
+        if !self.slots[index].copied {
+            let copy = self.copy(index)?;
+            self.slots[index].children = std::mem::take(&mut self.slots[copy].children);
         }
-        self.slots[index].children = std::mem::take(&mut self.slots[merged].children);
+        let own = self.slots[index].children.clone();
+        let is_null = |pair: &[usize]| self.slots[pair[0]].shell.is_null();
+        if sources.is_empty() && !own.chunks_exact(2).any(is_null) {
+            return Ok(());
+        }
+        let mut fields = Fields { places: self.places(&own), children: own.clone() };
+        self.following += 1;
+        for source in sources {
+            let copy = self.copy(source)?;
+            let brought = std::mem::take(&mut self.slots[copy].children);
+            self.set_all(&mut fields, &brought)?;
+        }
+        self.following -= 1;
+        // Its own fields come last, and so win.
+        self.set_all(&mut fields, &own)?;
+        self.slots[index].children = fields.children;
         Ok(())
+    }
+
+    fn text(&self, index: usize) -> &str {
+        self.slots[index].shell.as_text().unwrap_or_default()
     }
 
     /// Where the first key with that text is.
     fn find(&self, index: usize, name: &str) -> Option<usize> {
         let mut pairs = self.slots[index].children.chunks_exact(2);
-        let text = |slot: usize| self.slots[slot].shell.as_text().unwrap_or_default();
-        pairs.position(|pair| text(pair[0]) == name).map(|pair| 2 * pair)
+        pairs.position(|pair| self.text(pair[0]) == name).map(|pair| 2 * pair)
     }
 
-    /// Sets a field in its place, or last. A null key has no name to be found by.
-    fn set(&mut self, index: usize, key: usize, value: usize) {
-        let shell = &self.slots[key].shell;
-        let name = if shell.is_null() { "" } else { shell.as_text().unwrap_or_default() };
-        let found = self.find(index, name);
-        let children = &mut self.slots[index].children;
-        match found {
-            Some(place) => children[place..place + 2].copy_from_slice(&[key, value]),
-            None => children.extend([key, value]),
+    fn places(&self, children: &[usize]) -> Places {
+        let mut places = Places::new();
+        for (number, pair) in children.chunks_exact(2).enumerate() {
+            places.entry(self.text(pair[0]).to_owned()).or_default().insert(2 * number);
         }
+        places
+    }
+
+    /// Sets every field of `brought`, each in its place or last. One that comes twice counts with its
+    /// first value each time; a null key has no name to be found by, so it is there once more.
+    fn set_all(&mut self, fields: &mut Fields, brought: &[usize]) -> Result<(), Error> {
+        let first = |places: &Places, name: &str| places.get(name)?.first().copied();
+        let places = self.places(brought);
+        for pair in brought.chunks_exact(2) {
+            let text = self.text(pair[0]).to_owned();
+            let place = first(&places, &text).unwrap_or_default();
+            let (key, value) = (brought[place], brought[place + 1]);
+            let name = if self.slots[key].shell.is_null() { "" } else { &text };
+            let place = first(&fields.places, name).unwrap_or(fields.children.len());
+            if place < fields.children.len() {
+                fields.children[place..place + 2].copy_from_slice(&[key, value]);
+                if let Some(places) = fields.places.get_mut(name) {
+                    places.remove(&place);
+                }
+            } else {
+                let pair = [self.copy(key)?, self.copy(value)?];
+                fields.children.extend(pair);
+            }
+            fields.places.entry(text).or_default().insert(place);
+        }
+        Ok(())
     }
 
     /// The mappings that a merge brings; the later ones win.
