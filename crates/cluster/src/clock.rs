@@ -31,6 +31,12 @@ impl ClusterClock {
         }
     }
 
+    /// How much simulated time has passed since a moment; none if it is to come.
+    pub(crate) fn elapsed(&self, since: Timestamp) -> Duration {
+        let passed = Duration::try_from(self.now().duration_since(since)).unwrap_or_default();
+        passed.mul_f64(self.speed)
+    }
+
     /// The moment at which something that takes `duration` and starts now is done.
     pub(crate) fn after(&self, duration: Duration) -> Timestamp {
         let scaled = duration.div_f64(self.speed.max(f64::MIN_POSITIVE));

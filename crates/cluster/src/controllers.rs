@@ -10,10 +10,19 @@
 //! so it computes from the state and keeps none.
 
 mod cluster_role_aggregation;
+mod condition;
 pub(crate) mod control;
+mod deployment;
 mod garbage;
+mod hash;
+mod kubelet;
 mod namespace;
+mod nodes;
+mod pods;
 mod queue;
+mod recorder;
+mod replica_set;
+mod scheduler;
 mod service_account;
 mod service_account_token;
 
@@ -21,10 +30,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sluice_base::clock::Clock as _;
 
 use self::control::Control;
 use self::queue::Queue;
+use self::recorder::Recorder;
 use crate::state::State;
 use crate::store::{Event, GroupResource};
 
@@ -59,6 +70,8 @@ pub(crate) enum Next {
     Wait,
     /// To be called again after this time in the simulated cluster.
     After(Duration),
+    /// To be called again at this moment of the cluster's clock.
+    At(Timestamp),
 }
 
 /// The future of a reconcile.
@@ -89,25 +102,48 @@ pub(crate) fn start(state: &Arc<State>) {
 }
 
 fn controllers(state: &Arc<State>) -> Vec<Arc<dyn Controller>> {
-    let _ = state;
-    vec![
+    let mut out: Vec<Arc<dyn Controller>> = vec![
         Arc::new(crate::crd::controller::DefinitionController),
         Arc::new(cluster_role_aggregation::ClusterRoleAggregation::default()),
         Arc::new(garbage::GarbageCollector::default()),
         Arc::new(namespace::NamespaceController),
         Arc::new(service_account::ServiceAccountController),
         Arc::new(service_account_token::ServiceAccountTokens),
+    ];
+    out.extend(workloads());
+    if state.workloads {
+        out.extend(machines());
+    }
+    out
+}
+
+/// What `kube-controller-manager` does about workloads.
+fn workloads() -> Vec<Arc<dyn Controller>> {
+    vec![
+        Arc::new(deployment::DeploymentController),
+        Arc::new(replica_set::REPLICA_SETS),
+        Arc::new(replica_set::REPLICATION_CONTROLLERS),
+    ]
+}
+
+/// What runs pods.
+fn machines() -> Vec<Arc<dyn Controller>> {
+    vec![
+        Arc::new(nodes::NodeController),
+        Arc::new(scheduler::Scheduler::default()),
+        Arc::new(kubelet::Kubelet::default()),
     ]
 }
 
 async fn run(state: Weak<State>, controllers: Vec<Arc<dyn Controller>>) {
     let mut queue = Queue::default();
+    let recorder = Arc::new(Recorder::default());
     let mut seen = 0;
     let Some(mut journal) = state.upgrade().map(|state| state.store.journal()) else { return };
     loop {
         let due = {
             let Some(state) = state.upgrade() else { return };
-            let control = Control::new(state);
+            let control = Control::new(state, recorder.clone());
             seen = take_events(&control, &controllers, &mut queue, seen);
             while let Some((index, key)) = queue.pop(control.state.clock.now()) {
                 match controllers[index].reconcile(&control, &key).await {
@@ -115,6 +151,7 @@ async fn run(state: Weak<State>, controllers: Vec<Arc<dyn Controller>>) {
                     Next::After(wait) => {
                         queue.push(control.state.clock.after(wait), index, key);
                     }
+                    Next::At(due) => queue.push(due, index, key),
                 }
                 seen = take_events(&control, &controllers, &mut queue, seen);
             }

@@ -19,6 +19,8 @@ pub(crate) struct State {
     pub(crate) authority: Authority,
     pub(crate) authorizer: Authorizer,
     pub(crate) documents: Documents,
+    /// Whether there are nodes that run pods.
+    pub(crate) workloads: bool,
 }
 
 impl State {
@@ -34,6 +36,7 @@ impl State {
             authority: Authority::new(&secret, &wanted.tokens),
             authorizer: Authorizer::default(),
             documents: Documents::default(),
+            workloads: wanted.workloads,
         }
     }
 }

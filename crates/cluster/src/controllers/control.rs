@@ -1,20 +1,22 @@
 //! The hands of the controllers: they read the store and write like any other client.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_base::clock::Clock as _;
 use sluice_base::time;
 
 use super::Key;
+use super::recorder::Recorder;
 use crate::auth::User;
 use crate::resource::Resource;
 use crate::state::State;
 use crate::status::Status;
-use crate::store::GroupResource;
+use crate::store::{GroupResource, Stored};
 use crate::write::{DeleteOptions, Precondition, Writer};
-use crate::{decode, managed, metadata};
+use crate::{decode, managed};
 
 /// Whose work a write is: the user it is done as and the owner of the fields.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +31,35 @@ pub(crate) struct Actor {
 pub(crate) const CONTROLLER_MANAGER: Actor =
     Actor { user: "system:kube-controller-manager", manager: "kube-controller-manager" };
 
+/// An object as it was when it was read; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Object(Arc<Stored>);
+
+impl Object {
+    /// A copy to be changed.
+    pub(crate) fn to_value(&self) -> Value {
+        self.0.value.clone()
+    }
+}
+
+impl Deref for Object {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0.value
+    }
+}
+
 /// A controller's access to its cluster.
 pub(crate) struct Control {
     pub(crate) state: Arc<State>,
+    /// What has been told in Events before.
+    pub(crate) recorder: Arc<Recorder>,
 }
 
 impl Control {
-    pub(crate) fn new(state: Arc<State>) -> Self {
-        Self { state }
+    pub(crate) fn new(state: Arc<State>, recorder: Arc<Recorder>) -> Self {
+        Self { state, recorder }
     }
 
     /// A time between two bounds, from the seed.
@@ -48,6 +71,45 @@ impl Control {
     /// The present as the API writes it.
     pub(crate) fn now(&self) -> String {
         time::format_seconds(self.state.clock.now())
+    }
+
+    /// The present in the words of `MicroTime`.
+    pub(crate) fn now_micros(&self) -> String {
+        time::format_micros(self.state.clock.now())
+    }
+
+    /// How long ago a moment was, in the time of the simulated cluster; zero if it is to come.
+    pub(crate) fn since(&self, moment: &str) -> Duration {
+        time::parse(moment).map_or(Duration::ZERO, |moment| self.state.clock.elapsed(moment))
+    }
+
+    /// How long until `wait` after a moment has passed; `None` when it has.
+    pub(crate) fn left(&self, moment: &str, wait: Duration) -> Option<Duration> {
+        wait.checked_sub(self.since(moment)).filter(|left| !left.is_zero())
+    }
+
+    /// The object of a key without copying it.
+    pub(crate) fn object(&self, key: &Key) -> Option<Object> {
+        let name = crate::store::key(&key.namespace, &key.name);
+        self.state.store.get(&key.resource, &name).map(Object)
+    }
+
+    /// The objects of a resource in one namespace, or in all, without copying them.
+    pub(crate) fn objects(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Vec<Object> {
+        let prefix = namespace.map(|name| format!("{name}/")).unwrap_or_default();
+        self.state
+            .store
+            .list(&GroupResource::new(group, resource), &prefix, None, None)
+            .map(|listing| listing.items)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(_, stored)| Object(stored))
+            .collect()
     }
 
     /// The object of a key, in its storage version.
@@ -155,6 +217,23 @@ impl Control {
         Ok(written.object)
     }
 
+    /// Assigns a pod to a node, as `pods/binding` does: nobody comes to own the fields.
+    pub(crate) async fn bind(&self, actor: Actor, key: &Key, node: &str) -> Result<(), Status> {
+        let resource = self.resource(&key.resource).ok_or_else(Status::no_such_resource)?;
+        let user = User::in_groups(actor.user, &["system:masters"]);
+        let writer = self.writer(&user, actor, &resource, &key.namespace, "binding");
+        let now = self.now();
+        writer
+            .update(&key.name, Precondition::Computed, true, &mut |pod| {
+                let mut pod = pod.clone();
+                pod["spec"]["nodeName"] = node.into();
+                super::condition::set_pod(&mut pod["status"], "PodScheduled", true, "", "", &now);
+                Ok(pod)
+            })
+            .await
+            .map(|_| ())
+    }
+
     /// Deletes an object if it still is the one with that uid.
     pub(crate) async fn delete(
         &self,
@@ -168,50 +247,5 @@ impl Control {
         options.uid = (!uid.is_empty()).then(|| uid.to_owned());
         let writer = self.writer(&user, actor, &resource, &key.namespace, "");
         writer.delete(&key.name, &options).await.map(|_| ())
-    }
-
-    /// Records an Event about an object. An event that cannot be written is nobody's failure.
-    pub(crate) async fn event(
-        &self,
-        actor: Actor,
-        component: &str,
-        about: &Value,
-        kind: &str,
-        reason: &str,
-        message: &str,
-    ) {
-        let namespace = match metadata::namespace(about) {
-            "" => "default",
-            namespace => namespace,
-        };
-        let now = self.now();
-        let suffix = format!("{:016x}", self.state.random.next());
-        let mut involved = json!({
-            "kind": about["kind"],
-            "apiVersion": about["apiVersion"],
-            "name": metadata::name(about),
-            "uid": metadata::uid(about),
-            "resourceVersion": metadata::text(about, "resourceVersion"),
-        });
-        if !metadata::namespace(about).is_empty() {
-            involved["namespace"] = namespace.into();
-        }
-        let event = json!({
-            "metadata": {"name": format!("{}.{suffix}", metadata::name(about)), "namespace": namespace},
-            "involvedObject": involved,
-            "reason": reason,
-            "message": message,
-            "source": {"component": component},
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-            "type": kind,
-            "reportingComponent": component,
-            "reportingInstance": "",
-        });
-        let events = GroupResource::new("", "events");
-        if let Err(status) = self.create(actor, &events, namespace, event).await {
-            tracing::debug!(%status, "event not written");
-        }
     }
 }

@@ -183,6 +183,9 @@ impl Writer<'_> {
             resource.hooks.prepare_status_update(&context, object, old);
             return Ok(());
         }
+        if self.subresource == "binding" {
+            return Ok(());
+        }
         if resource.hooks.has_status() && self.subresource.is_empty() {
             restore(object, old, "status");
         }
@@ -208,10 +211,11 @@ impl Writer<'_> {
         // Upstream's strategies check the metadata once more; messages are told once, causes twice.
         errors.extend(errors.clone());
         let context = self.context();
-        errors.extend(if self.subresource == "status" {
-            resource.hooks.validate_status_update(&context, object, old)
-        } else {
-            resource.hooks.validate_update(&context, object, old)
+        errors.extend(match self.subresource {
+            "status" => resource.hooks.validate_status_update(&context, object, old),
+            // A scheduler sets what nobody else may change.
+            "binding" => Vec::new(),
+            _ => resource.hooks.validate_update(&context, object, old),
         });
         errors
     }

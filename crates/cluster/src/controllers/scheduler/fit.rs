@@ -1,0 +1,191 @@
+//! Whether a pod fits on a node: selectors, taints, resources, ports, volumes.
+
+use serde_json::Value;
+
+use super::affinity;
+use crate::controllers::Key;
+use crate::controllers::control::{Control, Object};
+use crate::validation::quantity;
+use crate::{metadata, value};
+
+/// A node and the pods on it.
+pub(super) struct Machine {
+    pub(super) node: Object,
+    pub(super) pods: Vec<Object>,
+}
+
+/// Why a pod does not fit on a node.
+pub(super) struct Obstacle {
+    pub(super) reasons: Vec<String>,
+    /// Whether it would if others went.
+    pub(super) preemption_helps: bool,
+}
+
+/// What a pod's claims ask of its node.
+#[derive(Default)]
+pub(super) struct Volumes {
+    /// Claims that wait for the pod to be placed.
+    pub(super) unbound: Vec<Key>,
+    /// The node that volumes were already made for.
+    node: Option<String>,
+}
+
+/// Looks at the claims of a pod; an error is why no node will do.
+pub(super) fn volumes(control: &Control, pod: &Value) -> Result<Volumes, String> {
+    let mut out = Volumes::default();
+    for volume in value::list(pod, "spec.volumes") {
+        let name = if volume["ephemeral"].is_object() {
+            format!("{}-{}", metadata::name(pod), value::text(volume, "name"))
+        } else {
+            value::text(volume, "persistentVolumeClaim.claimName").to_owned()
+        };
+        if name.is_empty() {
+            continue;
+        }
+        let key = Key::new("", "persistentvolumeclaims", metadata::namespace(pod), &name);
+        let Some(claim) = control.object(&key) else {
+            return Err(format!("persistentvolumeclaim \"{name}\" not found"));
+        };
+        if metadata::is_terminating(&claim) {
+            return Err(format!("persistentvolumeclaim \"{name}\" is being deleted"));
+        }
+        let selected = metadata::entry(&claim, "annotations", super::SELECTED_NODE);
+        if let Some(node) = selected {
+            out.node = Some(node.to_owned());
+        }
+        if claim["status"]["phase"] == "Bound" {
+            continue;
+        }
+        let class = value::text(&claim, "spec.storageClassName");
+        let class = Key::new("storage.k8s.io", "storageclasses", "", class);
+        let late = control
+            .object(&class)
+            .is_some_and(|class| class["volumeBindingMode"] == "WaitForFirstConsumer");
+        if !late {
+            return Err("pod has unbound immediate PersistentVolumeClaims".to_owned());
+        }
+        out.unbound.push(key);
+    }
+    Ok(out)
+}
+
+/// Why the pod does not fit on the machine, by the first filter that says no.
+pub(super) fn obstacle(
+    pod: &Value,
+    machine: &Machine,
+    all: &[Machine],
+    volumes: &Volumes,
+) -> Option<Obstacle> {
+    let hopeless =
+        |reason: &str| Some(Obstacle { reasons: vec![reason.to_owned()], preemption_helps: false });
+    let helped = |reasons: Vec<String>| Some(Obstacle { reasons, preemption_helps: true });
+    let node: &Value = &machine.node;
+    if value::flag(node, "spec.unschedulable") && !tolerates(pod, &unschedulable_taint()) {
+        return hopeless("node(s) were unschedulable");
+    }
+    let repelled = value::list(node, "spec.taints").iter().any(|taint| {
+        matches!(value::text(taint, "effect"), "NoSchedule" | "NoExecute") && !tolerates(pod, taint)
+    });
+    if repelled {
+        return hopeless("node(s) had untolerated taint(s)");
+    }
+    if !affinity::node_matches(pod, node) {
+        return hopeless("node(s) didn't match Pod's node affinity/selector");
+    }
+    if ports_clash(pod, machine) {
+        return helped(vec![
+            "node(s) didn't have free ports for the requested pod ports".to_owned(),
+        ]);
+    }
+    let lacking = lacking(pod, machine);
+    if !lacking.is_empty() {
+        return helped(lacking);
+    }
+    if volumes.node.as_deref().is_some_and(|wanted| wanted != metadata::name(node)) {
+        return hopeless("node(s) didn't match PersistentVolume's node affinity");
+    }
+    if !affinity::spread_allows(pod, machine, all) {
+        return helped(vec!["node(s) didn't match pod topology spread constraints".to_owned()]);
+    }
+    affinity::pods_forbid(pod, machine, all).map(|(reason, preemption_helps)| Obstacle {
+        reasons: vec![reason.to_owned()],
+        preemption_helps,
+    })
+}
+
+fn unschedulable_taint() -> Value {
+    serde_json::json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+}
+
+/// Whether one of the pod's tolerations is for the taint.
+pub(in crate::controllers) fn tolerates(pod: &Value, taint: &Value) -> bool {
+    value::list(pod, "spec.tolerations").iter().any(|toleration| {
+        let text = |field| value::text(toleration, field);
+        let effect_fits = text("effect").is_empty() || toleration["effect"] == taint["effect"];
+        let exists = text("operator") == "Exists";
+        let key_fits = (text("key").is_empty() && exists) || toleration["key"] == taint["key"];
+        let value_fits = exists || text("value") == value::text(taint, "value");
+        effect_fits && key_fits && value_fits
+    })
+}
+
+/// What a pod asks for of one resource, in billionths.
+fn request(pod: &Value, resource: &str) -> i128 {
+    let of = |container: &Value| {
+        let requests = &container["resources"]["requests"][resource];
+        quantity::nanos(requests).unwrap_or_default()
+    };
+    let running: i128 = value::list(pod, "spec.containers").iter().map(of).sum();
+    let starting = value::list(pod, "spec.initContainers").iter().map(of).max().unwrap_or_default();
+    let overhead = quantity::nanos(&pod["spec"]["overhead"][resource]).unwrap_or_default();
+    running.max(starting) + overhead
+}
+
+/// The resources that are short, in upstream's words.
+fn lacking(pod: &Value, machine: &Machine) -> Vec<String> {
+    let allocatable = &machine.node["status"]["allocatable"];
+    let mut out = Vec::new();
+    let most = quantity::nanos(&allocatable["pods"]).unwrap_or_default() / 1_000_000_000;
+    if i128::try_from(machine.pods.len()).unwrap_or_default() + 1 > most {
+        out.push("Too many pods".to_owned());
+    }
+    let mut names = vec!["cpu", "memory", "ephemeral-storage"];
+    for container in value::list(pod, "spec.containers") {
+        for name in value::entries(container, "resources.requests").keys() {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    for name in names {
+        let wanted = request(pod, name);
+        if wanted == 0 {
+            continue;
+        }
+        let used: i128 = machine.pods.iter().map(|pod| request(pod, name)).sum();
+        if used + wanted > quantity::nanos(&allocatable[name]).unwrap_or_default() {
+            out.push(format!("Insufficient {name}"));
+        }
+    }
+    out
+}
+
+fn ports_clash(pod: &Value, machine: &Machine) -> bool {
+    let ports = |pod: &Value| -> Vec<(i64, String)> {
+        value::list(pod, "spec.containers")
+            .iter()
+            .flat_map(|container| value::list(container, "ports"))
+            .filter_map(|port| {
+                let number = value::int(port, "hostPort").filter(|number| *number != 0)?;
+                let protocol = match value::text(port, "protocol") {
+                    "" => "TCP",
+                    protocol => protocol,
+                };
+                Some((number, protocol.to_owned()))
+            })
+            .collect()
+    };
+    let wanted = ports(pod);
+    !wanted.is_empty()
+        && machine.pods.iter().any(|other| ports(other).iter().any(|port| wanted.contains(port)))
+}
