@@ -321,6 +321,7 @@ impl<'p, 'v, 'a> Evaluator<'p, 'v, 'a> {
     fn context(&self, call: &'p CallNode) -> Call<'p> {
         Call {
             function: &call.function,
+            overload: call.overload,
             pattern: call.pattern.as_ref(),
             later_format: self.program.later_format,
         }
@@ -467,18 +468,9 @@ fn look_up<'v>(value: &Value<'v>, key: &Value<'_>) -> Found<'v> {
 
 /// The Go type of a value that cannot be a key.
 pub(crate) fn unusable_key(value: &Value) -> Option<&'static str> {
-    Some(match value {
-        Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => {
-            return None;
-        }
-        Value::Null => "types.Null",
-        Value::Bytes(_) => "types.Bytes",
-        Value::Duration(_) => "types.Duration",
-        Value::Timestamp(_) => "types.Timestamp",
-        Value::Optional(_) => "*types.Optional",
-        Value::List(_) => "*types.baseList",
-        Value::Map(_) => "*types.baseMap",
-        Value::Type(_) => "*types.Type",
-        _ => "ref.Val",
-    })
+    let usable = matches!(
+        value,
+        Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_)
+    );
+    (!usable).then(|| value.go_type())
 }

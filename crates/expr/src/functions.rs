@@ -25,6 +25,8 @@ use regexes::Pattern;
 pub(crate) struct Call<'c> {
     /// Its name.
     pub(crate) function: &'c str,
+    /// The overload, if only one fits.
+    pub(crate) overload: Option<&'static str>,
     /// The pattern, if it was constant and has been compiled.
     pub(crate) pattern: Option<&'c Pattern>,
     /// Whether `format` follows its later rules.

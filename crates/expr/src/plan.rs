@@ -49,7 +49,7 @@ pub(crate) fn convert<'v>(name: &str, value: &Value<'v>) -> Result<Value<'v>, Ev
     let Some(function) = implementation(name) else {
         return Err(EvalError::no_such_overload());
     };
-    let call = Call { function: name, pattern: None, later_format: false };
+    let call = Call { function: name, overload: None, pattern: None, later_format: false };
     function(&call, std::slice::from_ref(value))
 }
 

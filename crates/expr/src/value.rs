@@ -203,6 +203,32 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// The name of the Go type that upstream holds such a value in; some errors show it.
+    pub(crate) fn go_type(&self) -> &'static str {
+        match self {
+            Value::Null => "types.Null",
+            Value::Bool(_) => "types.Bool",
+            Value::Int(_) => "types.Int",
+            Value::Uint(_) => "types.Uint",
+            Value::Double(_) => "types.Double",
+            Value::String(_) => "types.String",
+            Value::Bytes(_) => "types.Bytes",
+            Value::Duration(_) => "types.Duration",
+            Value::Timestamp(_) => "types.Timestamp",
+            Value::List(_) => "*types.baseList",
+            Value::Map(_) => "*types.baseMap",
+            Value::Optional(_) => "*types.Optional",
+            Value::Type(_) => "*types.Type",
+            Value::Quantity(_) => "cel.Quantity",
+            Value::Url(_) => "cel.URL",
+            Value::Semver(_) => "cel.Semver",
+            Value::Format(_) => "cel.Format",
+            Value::Ip(_) => "cel.IP",
+            Value::Cidr(_) => "cel.CIDR",
+            Value::Preserved(_) => "*common.unknownPreserved",
+        }
+    }
+
     /// The static type of a literal.
     pub(crate) fn type_of(&self) -> Type {
         match self {

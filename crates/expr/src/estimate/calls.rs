@@ -177,6 +177,11 @@ impl Estimator<'_> {
         let address = Range { min: 4, max: 16 };
         match function {
             "check" => plain(Range::fixed(350_000)),
+            "fieldSelector" | "labelSelector" => {
+                let size = self.sized(args.first()?);
+                let requirements = size.scaled(0.5).scaled(50.0);
+                plain(Range::fixed(10).plus(size.scaled(TEXT)).plus(requirements))
+            }
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => {
                 let target = target?;
                 let Some((element, size)) = self.element(target) else {

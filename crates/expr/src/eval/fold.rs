@@ -40,12 +40,12 @@ impl<'p, 'v> Evaluator<'p, 'v, '_> {
                 }
             }
             (other, Some(_)) => {
-                let kind = go_type(other);
+                let kind = other.go_type();
                 let message = format!("unsupported comprehension range type: {kind}");
                 return Err(EvalError::new(message));
             }
             (other, None) => {
-                let kind = go_type(other);
+                let kind = other.go_type();
                 return Err(EvalError::new(format!("got '{kind}', expected iterable type")));
             }
         }
@@ -100,7 +100,8 @@ fn grow<'v>(call: &CallNode, current: Outcome<'v>, args: &[Outcome<'v>]) -> Outc
     for arg in args {
         added.push(arg.clone()?);
     }
-    let context = Call { function: &call.function, pattern: None, later_format: false };
+    let context =
+        Call { function: &call.function, overload: None, pattern: None, later_format: false };
     match (current, &added[..]) {
         (Value::List(mut list), [Value::List(more)]) => {
             if let (Items::Values(values), ListKind::Plain) = (&mut list.items, list.kind) {
@@ -117,28 +118,5 @@ fn grow<'v>(call: &CallNode, current: Outcome<'v>, args: &[Outcome<'v>]) -> Outc
             Ok(Value::Map(Map::Values(entries)))
         }
         _ => Err(EvalError::no_such_overload()),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "types.Null",
-        Value::Bool(_) => "types.Bool",
-        Value::Int(_) => "types.Int",
-        Value::Uint(_) => "types.Uint",
-        Value::Double(_) => "types.Double",
-        Value::String(_) => "types.String",
-        Value::Bytes(_) => "types.Bytes",
-        Value::Duration(_) => "types.Duration",
-        Value::Timestamp(_) => "types.Timestamp",
-        Value::Optional(_) => "*types.Optional",
-        Value::Type(_) => "*types.Type",
-        Value::Quantity(_) => "cel.Quantity",
-        Value::Url(_) => "cel.URL",
-        Value::Semver(_) => "cel.Semver",
-        Value::Format(_) => "cel.Format",
-        Value::Ip(_) => "cel.IP",
-        Value::Cidr(_) => "cel.CIDR",
-        _ => "ref.Val",
     }
 }

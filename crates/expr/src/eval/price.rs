@@ -112,6 +112,10 @@ pub(super) fn call(
             };
         }
         "check" => return AUTHORIZATION,
+        "fieldSelector" | "labelSelector" => {
+            let requirements = scaled(arg(1), 0.5);
+            return LIST + scaled(arg(1), TEXT) + requirements.saturating_mul(LIST + STRUCT);
+        }
         "distinct" | "sort" if !overload.is_empty() => {
             return args.first().map_or(1, self_comparison);
         }

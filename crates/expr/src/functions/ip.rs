@@ -9,8 +9,10 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
     Some(match name {
         // A network has a method of the same name.
         "ip" => |call, args| match args {
-            [Value::Cidr(network)] => Ok(Value::Ip(network.address)),
-            [Value::String(text)] => parse(text).map(Value::Ip),
+            [Value::Cidr(network)] if call.overload != Some("string_to_ip") => {
+                Ok(Value::Ip(network.address))
+            }
+            [Value::String(text)] if call.overload != Some("cidr_ip") => parse(text).map(Value::Ip),
             _ => Err(call.mismatch(args)),
         },
         "isIP" => is_ip,

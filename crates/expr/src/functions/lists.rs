@@ -79,7 +79,7 @@ fn sum<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
         Some(_) => Value::Duration(0),
     };
     let add = super::implementation("_+_").ok_or_else(EvalError::no_such_overload)?;
-    let adding = Call { function: "_+_", pattern: None, later_format: false };
+    let adding = Call { function: "_+_", overload: None, pattern: None, later_format: false };
     for value in values {
         total = add(&adding, &[total, value])?;
     }
@@ -140,16 +140,24 @@ fn slice<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
     Ok(Value::from(values))
 }
 
+/// The type of a receiver as this one message prints it.
+fn receiver<'a>(value: &'a Value) -> &'a str {
+    match value {
+        Value::Map(_) => "map(dyn, dyn)",
+        other => other.type_name(),
+    }
+}
+
 fn flatten<'v>(_: &Call, args: &[Value<'v>]) -> Outcome<'v> {
     let depth = match args {
         [Value::List(_)] => 1,
         [Value::List(_), Value::Int(depth)] => *depth,
         [list] => {
-            let name = list.type_name();
+            let name = receiver(list);
             return Err(EvalError::new(format!("no such overload: {name}.flatten()")));
         }
         [list, depth, ..] => {
-            let (list, depth) = (list.type_name(), depth.type_name());
+            let (list, depth) = (receiver(list), depth.type_name());
             return Err(EvalError::new(format!("no such overload: {list}.flatten({depth})")));
         }
         [] => return Err(EvalError::no_such_overload()),
