@@ -1,8 +1,7 @@
 //! The recorded answers of go-yaml and sigs.k8s.io/yaml against ours.
 //!
-//! `conformance/yaml` records them: `go run . cases ../../crates/yaml/tests/cases` the directories,
-//! whose `ORACLE` names the versions, and `go run . generate 7 3000 ../../crates/yaml/tests/cases |
-//! gzip -9n` the table of texts that were made up.
+//! `conformance/yaml/record.sh` records them; `tests/cases/ORACLE` and the table's first line name
+//! the versions.
 
 use std::fs;
 use std::io::Read as _;
