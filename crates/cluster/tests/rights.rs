@@ -146,7 +146,17 @@ async fn a_token_lives_as_long_as_what_it_is_bound_to() {
     assert!(works(&short).await);
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!works(&short).await && works(&plain).await);
-    assert_eq!(admin.delete(&format!("{ACCOUNTS}/bot")).await, 200);
+    let path = format!("{ACCOUNTS}/bot");
+    let (_, mut held) = admin.get(&path).await;
+    held["metadata"]["finalizers"] = json!(["example.com/held"]);
+    assert_eq!(admin.send(Method::PUT, &path, held).await.0, 200);
+    assert_eq!(admin.delete(&path).await, 200);
+    assert!(works(&plain).await, "an account that is only being deleted");
+    tokio::time::sleep(Duration::from_secs(62)).await;
+    assert!(!works(&plain).await, "an account that should be gone");
+    let (_, mut held) = admin.get(&path).await;
+    held["metadata"]["finalizers"] = json!([]);
+    assert_eq!(admin.send(Method::PUT, &path, held).await.0, 200);
     assert!(!works(&plain).await);
     admin.post(ACCOUNTS, json!({"metadata": {"name": "bot"}})).await;
     assert!(!works(&plain).await, "another account of the same name");

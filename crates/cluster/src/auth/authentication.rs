@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use jiff::Timestamp;
 use serde_json::Value;
 use sluice_base::clock::Clock as _;
 
@@ -136,6 +137,9 @@ fn bound(state: &State, claims: &Value) -> Result<User, String> {
     if found != uid {
         return Err(format!("service account UID ({found}) does not match claim ({uid})"));
     }
+    if is_long_gone(state, &account.value) {
+        return Err(format!("service account {namespace}/{name} has been deleted"));
+    }
     let mut extra = BTreeMap::new();
     let mut add = |key: &str, value: &str| {
         if !value.is_empty() {
@@ -162,6 +166,9 @@ fn bound(state: &State, claims: &Value) -> Result<User, String> {
                     "{kind} UID ({found}) does not match service account {kind} ref claim ({uid})"
                 ));
             }
+            if is_long_gone(state, &object.value) {
+                return Err(INVALIDATED.to_owned());
+            }
         }
         if kind != "secret" {
             add(&format!("{kind}-name"), name);
@@ -173,6 +180,13 @@ fn bound(state: &State, claims: &Value) -> Result<User, String> {
         add("credential-id", &format!("JTI={id}"));
     }
     Ok(service_account::user(namespace, name, uid, extra))
+}
+
+/// Whether an object that finalizers still hold was to be gone by now, give or take a minute.
+fn is_long_gone(state: &State, object: &Value) -> bool {
+    metadata::text(object, "deletionTimestamp")
+        .parse::<Timestamp>()
+        .is_ok_and(|end| end.as_second() < state.clock.now().as_second() - jwt::LEEWAY)
 }
 
 /// The account of a token that stands in a secret and is as good as that.
@@ -196,4 +210,42 @@ fn of_secret(state: &State, token: &str, claims: &Value) -> Result<User, String>
         return Err(format!("ServiceAccount UID ({found}) does not match claim ({uid})"));
     }
     Ok(service_account::user(namespace, name, uid, BTreeMap::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+    use crate::Cluster;
+
+    #[test]
+    fn a_request_without_a_token_is_as_good_as_the_door_it_came_through() {
+        let cluster = Cluster::builder().token("of-ann", User::in_groups("ann", &[])).build();
+        let admin = format!("Bearer {}", cluster.state.authority.admin_token());
+        // header, name of the user over a socket, and in the process
+        let cases = [
+            (None, Ok(ANONYMOUS), Ok("admin")),
+            (Some("Basic YTpi"), Ok(ANONYMOUS), Ok(ANONYMOUS)),
+            (Some("Bearer"), Ok(ANONYMOUS), Ok(ANONYMOUS)),
+            (Some("Bearer  of-ann"), Ok(ANONYMOUS), Ok(ANONYMOUS)),
+            (Some("Bearer of-ann"), Ok("ann"), Ok("ann")),
+            (Some("bearer of-ann"), Ok("ann"), Ok("ann")),
+            (Some("Bearer of-bob"), Err(401), Err(401)),
+            (Some(admin.as_str()), Ok("admin"), Ok("admin")),
+        ];
+        for (header, on_socket, in_process) in cases {
+            let mut headers = HeaderMap::new();
+            if let Some(header) = header {
+                headers.insert(AUTHORIZATION, header.parse().unwrap());
+            }
+            let user = |door| {
+                authenticate(&cluster.state, door, &headers)
+                    .map(|user| user.name)
+                    .map_err(|status| status.code)
+            };
+            assert_eq!(user(Door::Socket), on_socket.map(str::to_owned), "{header:?}");
+            assert_eq!(user(Door::InProcess), in_process.map(str::to_owned), "{header:?}");
+        }
+    }
 }

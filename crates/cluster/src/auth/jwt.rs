@@ -18,7 +18,7 @@ const PUBLIC_HEAD: [u8; 12] =
     [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// How far clocks may be apart, in seconds.
-const LEEWAY: i64 = 60;
+pub(super) const LEEWAY: i64 = 60;
 
 /// Signs tokens and knows its own signature.
 pub(super) struct Signer {

@@ -6,7 +6,7 @@ use crate::body::{self, Body};
 use crate::call::Call;
 use crate::status::Status;
 use crate::write::Precondition;
-use crate::{decode, metadata};
+use crate::{auth, decode, metadata};
 
 pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let dry_run = call.dry_run()?;
@@ -27,6 +27,7 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     writer.check_namespace(&mut object)?;
     let exists = call.state.store.get(&call.resource.storage, &call.key()).is_some();
     if !exists && call.resource.hooks.allows_create_on_update() {
+        auth::authorize_create(&call.state, &call.user, &call.info)?;
         let written = writer.create(object, false).await?;
         warnings.extend(written.warnings);
         let mut response = super::respond(call, 201, &written.object)?;
