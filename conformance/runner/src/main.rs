@@ -126,18 +126,15 @@ async fn run_session(folder: &Path, arguments: &SessionArguments) -> Outcome {
     std::fs::create_dir_all(&scratch)?;
     let kubeconfig = scratch.join("config");
     let mut serving = None;
-    match &arguments.kubeconfig {
-        Some(given) => {
-            std::fs::copy(given, &kubeconfig)?;
-        }
-        None => {
-            let text = std::fs::read_to_string(&file)?;
-            let workloads = text.starts_with("# cluster: workloads");
-            let cluster = Cluster::builder().seed(7).workloads(workloads).build();
-            let served = cluster.listen(([127, 0, 0, 1], 0).into()).await?;
-            std::fs::write(&kubeconfig, served.kubeconfig().to_string())?;
-            serving = Some(tokio::spawn(served.run()));
-        }
+    if let Some(given) = &arguments.kubeconfig {
+        std::fs::copy(given, &kubeconfig)?;
+    } else {
+        let text = std::fs::read_to_string(&file)?;
+        let workloads = text.starts_with("# cluster: workloads");
+        let cluster = Cluster::builder().seed(7).workloads(workloads).build();
+        let served = cluster.listen(([127, 0, 0, 1], 0).into()).await?;
+        std::fs::write(&kubeconfig, served.kubeconfig().to_string())?;
+        serving = Some(tokio::spawn(served.run()));
     }
     let run = {
         let kubeconfig = kubeconfig.clone();

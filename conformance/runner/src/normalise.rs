@@ -15,7 +15,8 @@ use crate::play::{Exchange, Payload};
 /// Turns the answers of one run into a form that another run can be compared with.
 pub fn normalise(script_text: &str, exchanges: Vec<Exchange>) -> Vec<Answer> {
     let mut context = Context::new(script_text);
-    for exchange in &exchanges {
+    for (step, exchange) in exchanges.iter().enumerate() {
+        context.step = step;
         match &exchange.payload {
             Payload::Json(document) => context.survey(document),
             Payload::Events(events) => events.iter().for_each(|event| context.survey(event)),
@@ -28,7 +29,10 @@ pub fn normalise(script_text: &str, exchanges: Vec<Exchange>) -> Vec<Answer> {
 /// What is known of a whole run while its parts are rewritten.
 struct Context {
     script_text: String,
-    /// What stands for each uid: the name of its object, so that one surprise does not rename all that follow.
+    /// The step that is surveyed.
+    step: usize,
+    /// What stands for each uid: the name of its object and the step that first showed it, so that one surprise does not
+    /// rename all that follow.
     uids: BTreeMap<String, String>,
     /// The resource versions of each object, by what stands for its uid; their rank is what is compared.
     versions: BTreeMap<String, BTreeSet<u64>>,
@@ -53,6 +57,7 @@ impl Context {
     fn new(script_text: &str) -> Self {
         Self {
             script_text: script_text.to_owned(),
+            step: 0,
             uids: BTreeMap::new(),
             versions: BTreeMap::new(),
             generated: BTreeMap::new(),
@@ -99,11 +104,10 @@ impl Context {
         let name = self.generated.get(name).cloned().unwrap_or_else(|| name.to_owned());
         let Some(uid) = text("uid") else { return };
         if !self.uids.contains_key(uid) {
-            let earlier = self
-                .uids
-                .values()
-                .filter(|known| **known == name || known.starts_with(&format!("{name}#")))
-                .count();
+            let name = format!("{name}@{}", self.step);
+            let namesake =
+                |known: &&String| **known == name || known.starts_with(&format!("{name}#"));
+            let earlier = self.uids.values().filter(namesake).count();
             let stand_in = if earlier == 0 { name } else { format!("{name}#{}", earlier + 1) };
             self.uids.insert(uid.to_owned(), stand_in);
         }
