@@ -60,7 +60,7 @@ pub(crate) async fn admit(
         (
             "rbac.authorization.k8s.io",
             "roles" | "clusterroles" | "rolebindings" | "clusterrolebindings",
-        ) => escalation::admit(writer, operation, object, old)?,
+        ) => escalation::admit(writer, object, old)?,
         _ => {}
     }
     Ok(())

@@ -41,6 +41,7 @@ fn file(state: &State, user: &User, resource: &Resource, mut object: Value) {
         state,
         resource,
         namespace: &namespace,
+        named: "",
         subresource: "",
         user,
         manager: "kube-apiserver",

@@ -103,6 +103,7 @@ impl Call {
             state: &self.state,
             resource: &self.resource,
             namespace: if self.resource.namespaced { &self.info.namespace } else { "" },
+            named: &self.info.name,
             subresource: &self.info.subresource,
             user: &self.user,
             manager,

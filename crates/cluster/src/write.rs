@@ -31,6 +31,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) resource: &'a Resource,
     /// Empty for cluster-scoped resources.
     pub(crate) namespace: &'a str,
+    /// The name in the path of the request; empty for a POST to a collection, and for controllers.
+    pub(crate) named: &'a str,
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
     pub(crate) user: &'a User,

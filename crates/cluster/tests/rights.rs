@@ -327,6 +327,16 @@ async fn nobody_gives_away_what_they_do_not_have() {
     for (path, object, expected) in cases {
         assert_eq!(message(&ann.post(path, object).await), expected);
     }
+    // The right to escalate one role is one to name it, which a POST does not.
+    let rules = json!([{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["escalate", "patch"], "resourceNames": ["grown"]}]);
+    admin.post(&roles, role("Role", "grower", rules)).await;
+    admin.post(&bindings, binding("RoleBinding", "grower", "Role", "grower", "ann")).await;
+    let grown = role("Role", "grown", pods(json!(["delete"])));
+    assert_eq!(ann.post(&roles, grown.clone()).await.0, 403);
+    let apply =
+        Client::of_token(&cluster, "ann").with("content-type", "application/apply-patch+yaml");
+    let path = format!("{roles}/grown?fieldManager=ann");
+    assert_eq!(apply.send(Method::PATCH, &path, grown).await.0, 201);
     // An update is checked as well, unless nothing changes that gives rights.
     admin.post(&roles, role("Role", "big", pods(json!(["delete"])))).await;
     let path = format!("{roles}/big");

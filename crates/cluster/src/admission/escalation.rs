@@ -6,7 +6,6 @@
 
 use serde_json::Value;
 
-use super::Operation;
 use crate::auth::{Attributes, Rule, Target, aggregate, missing, quote_all};
 use crate::metadata;
 use crate::status::Status;
@@ -17,7 +16,6 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn admit(
     writer: &Writer<'_>,
-    operation: Operation,
     object: &Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
@@ -25,7 +23,7 @@ pub(super) fn admit(
         return Ok(());
     }
     let roles = matches!(writer.resource.plural.as_str(), "roles" | "clusterroles");
-    if roles && may_escalate(writer, operation, object) {
+    if roles && may_escalate(writer) {
         return Ok(());
     }
     if old.is_some_and(|old| only_for_garbage_collection(object, old)) {
@@ -74,9 +72,8 @@ fn binding(writer: &Writer<'_>, object: &Value) -> Result<(), Status> {
     }
 }
 
-/// Whether the author may write any role here. On create the request names none.
-fn may_escalate(writer: &Writer<'_>, operation: Operation, object: &Value) -> bool {
-    let name = if operation == Operation::Create { "" } else { metadata::name(object) };
+/// Whether the author may write any role here, or the one that the request names. A POST names none.
+fn may_escalate(writer: &Writer<'_>) -> bool {
     let escalate = Attributes {
         user: writer.user,
         verb: "escalate",
@@ -85,7 +82,7 @@ fn may_escalate(writer: &Writer<'_>, operation: Operation, object: &Value) -> bo
             resource: &writer.resource.plural,
             subresource: "",
             namespace: writer.namespace,
-            name,
+            name: writer.named,
         },
     };
     writer.state.authorizer.allows(&writer.state.store, &escalate)

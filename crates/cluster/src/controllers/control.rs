@@ -146,6 +146,7 @@ impl Control {
             state: &self.state,
             resource,
             namespace,
+            named: "",
             subresource,
             user,
             manager: actor.manager,
