@@ -108,7 +108,11 @@ fn definition() -> Value {
                                     "replicas": {"type": "integer"},
                                 },
                             },
-                            "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+                            "status": {
+                                "type": "object",
+                                "default": {"phase": "New"},
+                                "properties": {"replicas": {"type": "integer"}, "phase": {"type": "string"}},
+                            },
                         },
                     }},
                 },
@@ -222,7 +226,7 @@ async fn the_status_is_another_endpoint() {
     let mut object = widget("a", json!({"color": "red"}));
     object["status"] = json!({"replicas": 1});
     let made = server.post(WIDGETS, object).await.body;
-    assert_eq!(made.get("status"), None);
+    assert_eq!(made["status"], json!({"phase": "New"}));
     let mut changed = made.clone();
     changed["status"] = json!({"replicas": 2, "unknown": true});
     changed["spec"]["color"] = "green".into();

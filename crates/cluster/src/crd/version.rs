@@ -132,7 +132,13 @@ impl Version {
     /// Whether a stored object already is what this version would make of it.
     fn is_current(&self, stored: &Value) -> bool {
         let revision = crate::metadata::text(stored, "resourceVersion").parse::<u64>();
-        self.served_as == self.stored_as
+        let status = self.schema.properties.get("status");
+        // Create drops the status after defaults were filled in.
+        let lacks_status = self.has_status
+            && stored.get("status").is_none()
+            && status.is_some_and(|status| status.default.is_some());
+        !lacks_status
+            && self.served_as == self.stored_as
             && stored["apiVersion"] == *self.served_as
             && revision.is_ok_and(|revision| revision > self.definition)
     }
