@@ -122,12 +122,14 @@ fn has_rules(schema: &Schema) -> bool {
     !schema.rules.is_empty()
         || schema.items.as_deref().is_some_and(has_rules)
         || schema.additional.as_deref().is_some_and(has_rules)
-        || schema.properties.iter().flat_map(BTreeMap::values).any(has_rules)
+        || schema.properties.iter().flat_map(BTreeMap::values).any(|property| has_rules(property))
 }
 
 /// The rules of `validation` on values of `node`; the two differ below `allOf`.
 fn checkpoint(validation: &Schema, node: &Schema, root: bool) -> Option<Checkpoint> {
-    let declared = declare::declare(node, root, SELF_TYPE);
+    let typed = declare::is_typed(node);
+    let declared =
+        (!validation.rules.is_empty()).then(|| declare::declare(node, root, SELF_TYPE)).flatten();
     let rules: Vec<(Rule, Compiled)> = match &declared {
         Some(declared) => validation
             .rules
@@ -150,8 +152,7 @@ fn checkpoint(validation: &Schema, node: &Schema, root: bool) -> Option<Checkpoi
         let Some(node) = node.properties.as_ref().and_then(|known| known.get(name)) else {
             continue;
         };
-        let typed = declare::declare(node, node.embedded, SELF_TYPE).is_some();
-        if !typed || (escape(name).is_some() && declared.is_none()) {
+        if !declare::is_typed(node) || (escape(name).is_some() && !typed) {
             continue;
         }
         if let Some(found) = below(validation, node) {
@@ -160,7 +161,7 @@ fn checkpoint(validation: &Schema, node: &Schema, root: bool) -> Option<Checkpoi
     }
     let all_of: Vec<Checkpoint> =
         validation.all_of.iter().filter_map(|nested| checkpoint(nested, node, root)).collect();
-    let untyped = declared.is_none() && !validation.rules.is_empty();
+    let untyped = !typed && !validation.rules.is_empty();
     let empty = rules.is_empty()
         && !untyped
         && items.is_none()

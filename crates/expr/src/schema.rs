@@ -1,6 +1,7 @@
 //! A structural schema as far as expressions need it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
@@ -36,9 +37,9 @@ pub struct Schema {
     pub(crate) int_or_string: bool,
     pub(crate) embedded: bool,
     pub(crate) preserve_unknown: bool,
-    pub(crate) properties: Option<BTreeMap<String, Schema>>,
-    pub(crate) additional: Option<Box<Schema>>,
-    pub(crate) items: Option<Box<Schema>>,
+    pub(crate) properties: Option<BTreeMap<String, Arc<Schema>>>,
+    pub(crate) additional: Option<Arc<Schema>>,
+    pub(crate) items: Option<Arc<Schema>>,
     pub(crate) list_type: ListType,
     pub(crate) list_map_keys: Vec<String>,
     pub(crate) required: Vec<String>,
@@ -49,9 +50,9 @@ pub struct Schema {
     pub(crate) max_properties: Option<i64>,
     pub(crate) has_default: bool,
     pub(crate) rules: Vec<Rule>,
-    pub(crate) all_of: Vec<Schema>,
+    pub(crate) all_of: Vec<Arc<Schema>>,
     /// For embedded resources: the same with the fields every resource has.
-    pub(crate) resource: Option<Box<Schema>>,
+    pub(crate) resource: Option<Arc<Schema>>,
 }
 
 /// How deep a schema may nest.
@@ -69,18 +70,18 @@ impl Schema {
         }
         let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
         let flag = |key: &str| json[key].as_bool().unwrap_or(false);
-        let below = |value: &Json| Box::new(Schema::parse_at(value, depth + 1));
+        let below = |value: &Json| Arc::new(Schema::parse_at(value, depth + 1));
         let strings = |key: &str| -> Vec<String> {
             let found = json[key].as_array().into_iter().flatten();
             found.filter_map(|value| value.as_str().map(str::to_owned)).collect()
         };
-        let properties: Option<BTreeMap<String, Schema>> =
+        let properties: Option<BTreeMap<String, Arc<Schema>>> =
             json["properties"].as_object().filter(|found| !found.is_empty()).map(|found| {
                 let parsed = found.iter();
-                parsed.map(|(name, value)| (name.clone(), *below(value))).collect()
+                parsed.map(|(name, value)| (name.clone(), below(value))).collect()
             });
         let all_of = json["allOf"].as_array().into_iter().flatten();
-        let all_of = all_of.map(|value| *below(value)).collect();
+        let all_of = all_of.map(&below).collect();
         let rules = json["x-kubernetes-validations"].as_array().into_iter().flatten();
         let mut schema = Schema {
             kind: text("type"),
@@ -116,7 +117,7 @@ impl Schema {
             resource: None,
         };
         if schema.embedded {
-            schema.resource = Some(Box::new(schema.with_resource_fields()));
+            schema.resource = Some(Arc::new(schema.with_resource_fields()));
         }
         schema
     }
@@ -129,16 +130,16 @@ impl Schema {
     /// The schema of the value under a key.
     pub(crate) fn property(&self, key: &str) -> Option<&Schema> {
         match &self.properties {
-            Some(properties) => properties.get(key),
+            Some(properties) => properties.get(key).map(|found| &**found),
             None => self.additional.as_deref(),
         }
     }
 
     /// The same schema with `apiVersion`, `kind` and `metadata` as resources have them.
     pub(crate) fn with_resource_fields(&self) -> Schema {
-        let string = Schema { kind: "string".to_owned(), ..Schema::default() };
+        let string = Arc::new(Schema { kind: "string".to_owned(), ..Schema::default() });
         let mut properties = self.properties.clone().unwrap_or_default();
-        let is = |properties: &BTreeMap<String, Schema>, name: &str, kind: &str| {
+        let is = |properties: &BTreeMap<String, Arc<Schema>>, name: &str, kind: &str| {
             properties.get(name).is_some_and(|found| found.kind == kind)
         };
         let complete = is(&properties, "kind", "string")
@@ -153,14 +154,14 @@ impl Schema {
         let metadata = Schema {
             kind: "object".to_owned(),
             properties: Some(BTreeMap::from([
-                ("name".to_owned(), string.clone()),
-                ("generateName".to_owned(), string.clone()),
+                ("name".to_owned(), Arc::clone(&string)),
+                ("generateName".to_owned(), Arc::clone(&string)),
             ])),
             ..Schema::default()
         };
-        properties.insert("kind".to_owned(), string.clone());
+        properties.insert("kind".to_owned(), Arc::clone(&string));
         properties.insert("apiVersion".to_owned(), string);
-        properties.insert("metadata".to_owned(), metadata);
+        properties.insert("metadata".to_owned(), Arc::new(metadata));
         Schema { properties: Some(properties), items: None, resource: None, ..self.clone() }
     }
 

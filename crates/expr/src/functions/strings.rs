@@ -65,14 +65,13 @@ pub(super) fn index_of<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
     if at >= length {
         return Ok(Value::Int(-1));
     }
-    let byte = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
+    // Where each character up to the offset begins; from there on the text is searched.
+    let mut starts = text.char_indices().map(|(byte, _)| byte);
     let found = if last {
-        let end = (byte(at) + part.len()).min(text.len());
-        // The end may fall inside a character; what ends there cannot match.
-        let end = (end..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
-        text[..end].rfind(&**part).filter(|start| *start <= byte(at))
+        let starts: Vec<usize> = starts.take(at + 1).collect();
+        starts.into_iter().rev().find(|start| text[*start..].starts_with(&**part))
     } else {
-        let start = byte(at);
+        let start = starts.nth(at).unwrap_or(text.len());
         text[start..].find(&**part).map(|found| start + found)
     };
     let position =

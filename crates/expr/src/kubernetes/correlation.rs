@@ -59,7 +59,7 @@ impl<'v> Pair<'v> {
     fn key(&self, field: &str) -> Option<Pair<'v>> {
         let (new, old) = (self.new.as_object()?.get(field)?, self.old.as_object()?.get(field)?);
         let known = self.schema.properties.as_ref().and_then(|known| known.get(field));
-        let schema = known.or(self.schema.additional.as_deref())?;
+        let schema = known.or(self.schema.additional.as_ref())?;
         Some(Pair { new, old, schema })
     }
 

@@ -51,3 +51,16 @@ pub(super) fn declare(schema: &Schema, root: bool, name: &str) -> Option<Type> {
         _ => return None,
     })
 }
+
+/// Whether expressions can see values of a schema.
+pub(super) fn is_typed(schema: &Schema) -> bool {
+    if schema.int_or_string {
+        return true;
+    }
+    match schema.kind.as_str() {
+        "array" => schema.items.as_deref().is_some_and(is_typed),
+        "object" => schema.additional.as_deref().is_none_or(is_typed),
+        "string" | "boolean" | "number" | "integer" => true,
+        _ => false,
+    }
+}
