@@ -33,7 +33,8 @@ pub fn split_for_kubernetes(text: &str) -> Result<Vec<String>, Error> {
 /// The documents of `text` as kustomize cuts them; it turns CR LF into LF before.
 ///
 /// A separator is a whole line, with a line break in front, so the `---` of a text's first line
-/// belongs to the first document, and of two in a row the second belongs to what follows.
+/// belongs to the first document, and of two in a row the second belongs to what follows. The line
+/// break in front stays with the document before it, as the end of its last scalar may hang on it.
 pub fn split_for_kustomize(text: &str) -> Result<Vec<&str>, Error> {
     let mut documents = Vec::new();
     let mut start = 0;
@@ -45,7 +46,7 @@ pub fn split_for_kustomize(text: &str) -> Result<Vec<&str>, Error> {
             let separator = text[found..end].trim();
             return Err(Error::Unsupported(format!("invalid document separator: {separator}")));
         }
-        documents.push(&text[start..found]);
+        documents.push(&text[start..=found]);
         start = end + 1;
         from = start;
     }
@@ -64,9 +65,9 @@ mod tests {
         let cases: [(&str, &[&str]); 6] = [
             ("", &[]),
             ("a: 1", &["a: 1"]),
-            ("---\na: 1\n---\nb: 2\n", &["---\na: 1", "b: 2\n"]),
-            ("a\n---\n---\nb", &["a", "---\nb"]),
-            ("a\n--- # c\nb\n---", &["a", "b\n---"]),
+            ("---\na: 1\n---\nb: 2\n", &["---\na: 1\n", "b: 2\n"]),
+            ("a\n---\n---\nb", &["a\n", "---\nb"]),
+            ("a\n--- # c\nb\n---", &["a\n", "b\n---"]),
             ("a\n ---\nb", &["a\n ---\nb"]),
         ];
         for (text, documents) in cases {

@@ -121,3 +121,11 @@ fn styles_can_be_chosen() {
     assert_eq!(Node::from_json(&json!(1.5)).to_yaml(SequenceIndent::Compact), "1.5\n");
     assert_eq!(Node::from_json(&json!(null)).to_yaml(SequenceIndent::Compact), "null\n");
 }
+
+#[test]
+fn a_folded_scalar_may_change_on_its_way_through_text() {
+    // What `kustomize build` v5.8.1 prints for it has the empty line, too.
+    let document = parse(b"a: >-\n  [\n    {}\n  ]\n").unwrap().remove(0);
+    assert_eq!(document.to_json().unwrap(), json!({"a": "[\n  {}\n]"}));
+    assert_eq!(document.root.marshal_json().unwrap(), json!({"a": "[\n\n  {}\n]"}));
+}

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::alias::Aliases;
 use super::{Content, Document, Node};
 use crate::budget::Budget;
+use crate::emit::SequenceIndent;
 use crate::error::Error;
 use crate::json::{base64, float_to_json};
 use crate::resolve::{Meaning, Timestamp, resolve, resolve_tagged};
@@ -47,6 +48,17 @@ impl Node {
             return Err(Error::Values(decoder.problems));
         }
         decoder.unsupported.map_or(Ok(value), Err)
+    }
+
+    /// The value as `RNode.MarshalJSON` gives it, which is what kustomize prints in the end: the tree is
+    /// written and read again. That is not always the value it had: go-yaml does not read back every
+    /// folded scalar it writes.
+    pub fn marshal_json(&self) -> Result<Value, Error> {
+        let text = self.to_yaml(SequenceIndent::Compact);
+        match super::parse(text.as_bytes())?.first() {
+            Some(document) => document.to_json(),
+            None => Ok(Value::Null),
+        }
     }
 
     /// The short tag go-yaml v3 goes by: the node's own, or what its value resolves to.
