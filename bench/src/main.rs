@@ -125,7 +125,8 @@ fn per_second(count: usize, time: Duration) -> u64 {
 /// The resident memory of processes in megabytes.
 fn memory(pids: &[u32]) -> u64 {
     let kilobytes = |pid: &u32| -> Option<u64> {
-        let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
+        let status =
+            std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
         let status = status.ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
         line.split_whitespace().nth(1)?.parse().ok()

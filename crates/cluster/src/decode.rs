@@ -217,7 +217,7 @@ fn not_registered(kind: &str, api_version: &str) -> String {
 }
 
 /// The Go package that holds a group's internal types.
-fn internal_package(group: &str) -> &str {
+pub(crate) fn internal_package(group: &str) -> &str {
     match group.split('.').next() {
         Some("" | "events") | None => "core",
         Some(name) => name,

@@ -30,8 +30,10 @@ impl Encoding {
 pub(crate) enum Form {
     /// The object.
     Object,
-    /// `PartialObjectMetadata` or its list.
+    /// `PartialObjectMetadata`.
     Metadata,
+    /// `PartialObjectMetadataList`.
+    MetadataList,
     /// A table for people.
     Table,
     /// The same under its older name, `meta.k8s.io/v1beta1`.
@@ -128,7 +130,8 @@ fn read_clause(clause: &Clause<'_>) -> Option<Wanted> {
             match kind {
                 "Table" if known && parameter("v") == Some("v1beta1") => Form::OldTable,
                 "Table" if known => Form::Table,
-                "PartialObjectMetadata" | "PartialObjectMetadataList" if known => Form::Metadata,
+                "PartialObjectMetadata" if known => Form::Metadata,
+                "PartialObjectMetadataList" if known => Form::MetadataList,
                 _ => return None,
             }
         }
@@ -162,7 +165,7 @@ mod tests {
             ("application/yaml", Some((Encoding::Yaml, Form::Object))),
             (
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-                Some((Encoding::Json, Form::Metadata)),
+                Some((Encoding::Json, Form::MetadataList)),
             ),
             ("application/json;q=0.5,application/yaml", Some((Encoding::Yaml, Form::Object))),
             ("text/html", None),

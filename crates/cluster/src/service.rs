@@ -65,6 +65,9 @@ impl ClusterService {
             )),
         };
         let mut response = result.unwrap_or_else(|status| body::failure(encoding, &status));
+        if parts.method == http::Method::HEAD {
+            *response.body_mut() = Body::Whole(None);
+        }
         if let Ok(value) = HeaderValue::from_str(&audit_id) {
             response.headers_mut().insert("audit-id", value);
         }

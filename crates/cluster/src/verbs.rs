@@ -17,6 +17,7 @@ use sluice_base::gojson::quote;
 
 use crate::body::{self, Body};
 use crate::call::Call;
+use crate::decode;
 use crate::negotiate::Form;
 use crate::status::Status;
 use crate::table::{self, Include};
@@ -72,6 +73,14 @@ pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response
     Ok(match call.wanted.form {
         Form::Object => body::object(code, call.wanted.encoding, object),
         Form::Metadata => body::object(code, call.wanted.encoding, &table::partial(object)),
+        Form::MetadataList => {
+            let message = format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list (*{}.{})",
+                decode::internal_package(&call.resource.group),
+                call.resource.kind
+            );
+            return Err(Status::new(406, "NotAcceptable", message));
+        }
         Form::Table | Form::OldTable => {
             let include = include(call)?;
             let row = call.resource.columns.row(object, include, call.state.clock.now());

@@ -120,7 +120,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
                 "metadata": metadata, "items": items,
             })
         }
-        Form::Metadata => {
+        Form::Metadata | Form::MetadataList => {
             let items: Vec<Value> = selection.items.iter().map(table::partial).collect();
             // An empty list of this kind is null upstream.
             let items = if items.is_empty() { Value::Null } else { items.into() };

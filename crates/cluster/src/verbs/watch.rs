@@ -166,7 +166,7 @@ impl EventForm {
     fn event(&mut self, kind: &str, object: &Value) -> Bytes {
         let shown = match self.call.wanted.form {
             Form::Object => object.clone(),
-            Form::Metadata => table::partial(object),
+            Form::Metadata | Form::MetadataList => table::partial(object),
             Form::Table | Form::OldTable => {
                 let columns = &self.call.resource.columns;
                 let definitions = (!self.headed).then(|| columns.definitions());

@@ -129,7 +129,9 @@ impl Writer<'_> {
     ) -> Result<(), Status> {
         let resource = self.resource;
         let given_uid = metadata::uid(object);
-        if !given_uid.is_empty() && given_uid != metadata::uid(old) {
+        // A patch that changes the uid fails validation; a PUT names an object that is gone.
+        let meant = precondition == Precondition::FromObject && !given_uid.is_empty();
+        if meant && given_uid != metadata::uid(old) {
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {given_uid}, UID in object meta: {}",
                 self.storage_path(name),
@@ -163,11 +165,10 @@ impl Writer<'_> {
     fn prepare(&self, object: &mut Value, old: &Value) -> Result<(), Status> {
         let resource = self.resource;
         metadata::copy(object, old, "generation");
-        for field in ["uid", "creationTimestamp"] {
-            if metadata::text(object, field).is_empty() {
-                metadata::copy(object, old, field);
-            }
+        if metadata::uid(object).is_empty() {
+            metadata::copy(object, old, "uid");
         }
+        metadata::copy(object, old, "creationTimestamp");
         if metadata::is_terminating(old) {
             metadata::copy(object, old, "deletionTimestamp");
             metadata::copy(object, old, "deletionGracePeriodSeconds");
