@@ -20,7 +20,21 @@ pub(crate) fn track(writer: &Writer<'_>, live: &Value, object: Value) -> Value {
     let shape = &writer.resource.shape;
     let live = if live.is_null() { shape.empty() } else { live };
     let types = shape.merge_types();
-    with_request(writer, &types, |request| managed::update(request, live, object))
+    let mut object = with_request(writer, &types, |request| managed::update(request, live, object));
+    if writer.subresource == "scale" {
+        forget_times(&mut object);
+    }
+    object
+}
+
+/// Upstream carries the ownership of replicas over from the scale, which has no times.
+fn forget_times(object: &mut Value) {
+    let entries = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut);
+    for entry in entries.into_iter().flatten().filter(|entry| entry["subresource"] == "scale") {
+        if let Some(fields) = entry.as_object_mut() {
+            fields.remove("time");
+        }
+    }
 }
 
 /// Merges an applied configuration into `live`; a null `live` is a create.

@@ -273,3 +273,88 @@ pub(super) fn validate_api_approval(definition: &Value, old: Option<&Value>) -> 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(plural: &str, kind: &str, accepted: &Value) -> Value {
+        json!({
+            "spec": {
+                "group": "example.com",
+                "names": {
+                    "plural": plural,
+                    "singular": kind.to_lowercase(),
+                    "kind": kind,
+                    "listKind": format!("{kind}List"),
+                    "shortNames": ["sn"],
+                },
+            },
+            "status": {"acceptedNames": accepted},
+        })
+    }
+
+    #[test]
+    fn names_are_granted_unless_another_definition_has_them() {
+        let first = definition("widgets", "Widget", &json!({}));
+        let names = names_and_conditions(&first, &[&first]);
+        assert_eq!(names.accepted, first["spec"]["names"]);
+        assert_eq!(names.names_accepted.reason, "NoConflicts");
+        let established = names.established.expect("a first condition");
+        assert_eq!((established.status, established.reason.as_str()), ("False", "Installing"));
+
+        let taken = definition("widgets", "Widget", &first["spec"]["names"]);
+        let cases = [
+            ("widgets", "Gadget", "ShortNamesConflict"),
+            ("gadgets", "Widget", "ListKindConflict"),
+            ("widget", "Gadget", "ShortNamesConflict"),
+        ];
+        for (plural, kind, reason) in cases {
+            let other = definition(plural, kind, &json!({}));
+            let names = names_and_conditions(&other, &[&taken, &other]);
+            assert_eq!(names.names_accepted.reason, reason, "{plural} {kind}");
+            assert_eq!(names.established.expect("a condition").reason, "NotAccepted");
+        }
+        let mut plain = definition("widgets", "Gadget", &json!({}));
+        plain["spec"]["names"]["shortNames"] = json!([]);
+        let names = names_and_conditions(&plain, &[&taken]);
+        assert_eq!(names.names_accepted.reason, "PluralConflict");
+        assert_eq!(names.names_accepted.message, r#""widgets" is already in use"#);
+    }
+
+    #[test]
+    fn a_condition_keeps_its_time_while_its_status_holds() {
+        let mut object = json!({"status": {"conditions": null}});
+        let mut set = |status, now| {
+            let condition = Condition::new("Established", status, "Reason", "message");
+            set_condition(&mut object, &condition, now);
+            condition_time(&object)
+        };
+        assert_eq!(set("False", "t1"), "t1");
+        assert_eq!(set("False", "t2"), "t1");
+        assert_eq!(set("True", "t3"), "t3");
+    }
+
+    fn condition_time(object: &Value) -> String {
+        let found = condition(object, "Established").expect("the condition");
+        text(found, "lastTransitionTime").to_owned()
+    }
+
+    #[test]
+    fn schemas_without_structure_and_groups_without_approval_are_named() {
+        let object = json!({
+            "spec": {
+                "group": "x.k8s.io",
+                "preserveUnknownFields": true,
+                "versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": {}}}}}],
+            },
+        });
+        let structural = non_structural_condition(&object).expect("a condition");
+        assert_eq!(
+            structural.message,
+            "[spec.preserveUnknownFields: Invalid value: true: must be false, spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields, spec.versions[0].schema.openAPIV3Schema.type: Required value: must not be empty at the root]"
+        );
+        let approval = api_approval_condition(&object).expect("a condition");
+        assert_eq!((approval.status, approval.reason.as_str()), ("False", "MissingAnnotation"));
+    }
+}
