@@ -52,8 +52,12 @@ impl Target {
                 config(path).await.map_err(|error| TargetError::Kubeconfig(path.clone(), error))?,
             ))),
             Self::Embedded => {
-                let cluster =
-                    Cluster::builder().seed(SEED).epoch(EPOCH).workloads(script.workloads).build();
+                let cluster = Cluster::builder()
+                    .seed(SEED)
+                    .epoch(EPOCH)
+                    .workloads(script.workloads)
+                    .rollouts(script.workloads)
+                    .build();
                 Ok(Server::Embedded(cluster))
             }
         }

@@ -110,7 +110,9 @@ fn controllers(state: &Arc<State>) -> Vec<Arc<dyn Controller>> {
         Arc::new(service_account::ServiceAccountController),
         Arc::new(service_account_token::ServiceAccountTokens),
     ];
-    out.extend(workloads());
+    if state.rollouts {
+        out.extend(workloads());
+    }
     if state.workloads {
         out.extend(machines());
     }

@@ -78,6 +78,7 @@ pub struct Builder {
     speed: f64,
     history: usize,
     workloads: bool,
+    rollouts: bool,
     private_keys: bool,
     tokens: Vec<(String, User)>,
 }
@@ -115,6 +116,15 @@ impl Builder {
     #[must_use]
     pub fn workloads(mut self, workloads: bool) -> Self {
         self.workloads = workloads;
+        self
+    }
+
+    /// Whether anybody acts on Deployments, Jobs, Services and their like. Without it what is
+    /// written stays as it was written; namespaces, accounts, roles and garbage are looked after
+    /// all the same.
+    #[must_use]
+    pub fn rollouts(mut self, rollouts: bool) -> Self {
+        self.rollouts = rollouts;
         self
     }
 
@@ -158,6 +168,7 @@ impl Cluster {
             speed: 1.0,
             history: 10_000,
             workloads: true,
+            rollouts: true,
             private_keys: false,
             tokens: Vec::new(),
         }

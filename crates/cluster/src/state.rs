@@ -21,6 +21,8 @@ pub(crate) struct State {
     pub(crate) documents: Documents,
     /// Whether there are nodes that run pods.
     pub(crate) workloads: bool,
+    /// Whether the controllers of workloads run.
+    pub(crate) rollouts: bool,
 }
 
 impl State {
@@ -37,6 +39,7 @@ impl State {
             authorizer: Authorizer::default(),
             documents: Documents::default(),
             workloads: wanted.workloads,
+            rollouts: wanted.rollouts,
         }
     }
 }
