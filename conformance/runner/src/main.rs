@@ -131,7 +131,12 @@ async fn run_session(folder: &Path, arguments: &SessionArguments) -> Outcome {
     } else {
         let text = std::fs::read_to_string(&file)?;
         let workloads = text.starts_with("# cluster: workloads");
-        let cluster = Cluster::builder().seed(7).workloads(workloads).rollouts(workloads).build();
+        let cluster = Cluster::builder()
+            .seed(7)
+            .epoch(jiff::Timestamp::now())
+            .workloads(workloads)
+            .rollouts(workloads)
+            .build();
         let served = cluster.listen(([127, 0, 0, 1], 0).into()).await?;
         std::fs::write(&kubeconfig, served.kubeconfig().to_string())?;
         serving = Some(tokio::spawn(served.run()));

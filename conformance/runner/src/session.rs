@@ -40,6 +40,7 @@ pub fn run(
     let programs = kubectl.parent().unwrap_or(Path::new("/"));
     let path = std::env::var("PATH").unwrap_or_default();
     let mut turns = Vec::new();
+    let mut hashes = rules::Hashes::default();
     for command in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
         let output = std::process::Command::new("bash")
             .args(["-o", "pipefail", "-c", command])
@@ -62,7 +63,10 @@ pub fn run(
             let code = output.status.code().unwrap_or(-1);
             printed.extend(["exit ", &code.to_string(), "\n"]);
         }
-        turns.push(Turn { command: command.to_owned(), printed: rules::normalise(&printed) });
+        turns.push(Turn {
+            command: command.to_owned(),
+            printed: rules::normalise(&printed, &mut hashes),
+        });
     }
     Ok(turns)
 }

@@ -94,13 +94,10 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "pod suffix",
-        pattern: r"(\b[a-z][a-z0-9-]*-[a-f0-9]{8,10}-|\bonce-|kube-api-access-)[bcdfghjklmnpqrstvwxz2-9]{5}\b",
+        pattern: r"(<hash:\d+>-|\bonce-|kube-api-access-)[bcdfghjklmnpqrstvwxz2-9]{5}\b",
         stand_in: "$1<suffix>",
-        equal: (
-            "web-5d8f6c7b9d-abcde web-5d8f6c7b9d-bcdfg",
-            "web-5d8f6c7b9d-abcde web-5d8f6c7b9d-zzzzz",
-        ),
-        differ: ("web-5d8f6c7b9d-bcdfg", "web-6d8f6c7b9d-bcdfg"),
+        equal: ("web-5d8f6c7b9d-bcdfg", "web-6d8f6c7b9d-zzzzz"),
+        differ: ("web-5d8f6c7b9d-bcdfg", "web-bcdfg"),
     },
     Rule {
         name: "age",
@@ -132,9 +129,36 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         .collect()
 });
 
+static HASH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"([a-z]-|pod-template-hash=)([bcdfghjklmnpqrstvwxz2456789]{8,10})\b")
+        .expect("because the pattern is a constant")
+});
+
+/// The hashes of pod templates that a session has shown. Another server may hash otherwise: what counts is which are the same.
+#[derive(Default)]
+pub(super) struct Hashes(Vec<String>);
+
+impl Hashes {
+    fn replace(&mut self, text: &str) -> String {
+        let replaced = HASH.replace_all(text, |found: &regex::Captures<'_>| {
+            let hash = &found[2];
+            // A word is no hash.
+            if !hash.contains(|c: char| c.is_ascii_digit()) {
+                return found[0].to_owned();
+            }
+            let at = self.0.iter().position(|known| known == hash).unwrap_or_else(|| {
+                self.0.push(hash.to_owned());
+                self.0.len() - 1
+            });
+            format!("{}<hash:{}>", &found[1], at + 1)
+        });
+        replaced.into_owned()
+    }
+}
+
 /// Replaces everything that the rules name.
-pub(super) fn normalise(text: &str) -> String {
-    let mut text = text.to_owned();
+pub(super) fn normalise(text: &str, hashes: &mut Hashes) -> String {
+    let mut text = hashes.replace(text);
     for (rule, pattern) in RULES.iter().zip(PATTERNS.iter()) {
         text = pattern.replace_all(&text, rule.stand_in).into_owned();
     }
@@ -148,8 +172,21 @@ mod tests {
     #[test]
     fn every_rule_makes_its_pair_equal_and_leaves_its_other_pair_different() {
         for rule in RULES {
-            assert_eq!(normalise(rule.equal.0), normalise(rule.equal.1), "{}", rule.name);
-            assert_ne!(normalise(rule.differ.0), normalise(rule.differ.1), "{}", rule.name);
+            let alone = |text| normalise(text, &mut Hashes::default());
+            assert_eq!(alone(rule.equal.0), alone(rule.equal.1), "{}", rule.name);
+            assert_ne!(alone(rule.differ.0), alone(rule.differ.1), "{}", rule.name);
         }
+    }
+
+    #[test]
+    fn hashes_are_compared_by_which_are_the_same() {
+        let session = |turns: [&str; 2]| {
+            let mut hashes = Hashes::default();
+            turns.map(|turn| normalise(turn, &mut hashes))
+        };
+        let once = session(["web-5d8f6c7b9d", "pod-template-hash=5d8f6c7b9d"]);
+        assert_eq!(once, session(["web-6d8f6c7b9d", "pod-template-hash=6d8f6c7b9d"]));
+        assert_ne!(once, session(["web-5d8f6c7b9d", "pod-template-hash=6d8f6c7b9d"]));
+        assert_eq!(session(["web-frontends", ""])[0], "web-frontends");
     }
 }
