@@ -55,6 +55,12 @@ pub(crate) fn immutable(new: &Value, old: &Value, path: &Path) -> Vec<FieldError
     vec![FieldError::invalid(path, new.clone(), IMMUTABLE)]
 }
 
+/// An error where the text `name` changed; no text is the empty one.
+pub(crate) fn immutable_text(new: &Value, old: &Value, name: &str, path: &Path) -> Errors {
+    let (new, old) = (text(new, name), text(old, name));
+    immutable(&new.into(), &old.into(), path)
+}
+
 /// An `Invalid` error whose value is printed as given: Go prints structs in declaration order,
 /// which a JSON value does not keep.
 pub(crate) fn invalid_raw(path: &Path, printed: &str, detail: &str) -> FieldError {

@@ -8,7 +8,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::kinds::core::endpoints::endpoint_address;
-use crate::validation::{Errors, addresses, immutable, named, names, one_of, one_of_or_unset};
+use crate::validation::{Errors, addresses, immutable_text, named, names, one_of, one_of_or_unset};
 use crate::value::{at, fill, list, list_mut, present, same, set, text, texts};
 
 /// The hooks of a resource of the discovery group.
@@ -40,7 +40,7 @@ impl Kind for EndpointSlice {
             errors.extend(endpoints(object));
         }
         let name = "addressType";
-        errors.extend(immutable(at(object, name), at(old, name), &Path::new(name)));
+        errors.extend(immutable_text(object, old, name, &Path::new(name)));
         errors
     }
 

@@ -7,7 +7,7 @@ use sluice_schema::field::Path;
 
 use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec::{container_resource_name, quantity_value, tolerations};
-use crate::validation::{Errors, immutable, labels, named, names};
+use crate::validation::{Errors, immutable_text, labels, named, names};
 use crate::value::{at, entries, text};
 
 /// The hooks of a resource of the node group.
@@ -32,8 +32,10 @@ impl Kind for RuntimeClass {
         errors
     }
 
-    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        immutable(at(object, "handler"), at(old, "handler"), &Path::new("handler"))
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        let mut errors = self.validate(context, object);
+        errors.extend(immutable_text(object, old, "handler", &Path::new("handler")));
+        errors
     }
 
     fn allows_unconditional_update(&self) -> bool {

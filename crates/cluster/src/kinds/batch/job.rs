@@ -66,10 +66,12 @@ impl Kind for Job {
         errors
     }
 
-    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
         let path = Path::new("spec");
         let (spec, before) = (at(object, "spec"), at(old, "spec"));
-        let mut errors = specification(spec);
+        // Upstream looks at the whole object, then at the specification once more.
+        let mut errors = self.validate(context, object);
+        errors.extend(specification(spec));
         errors.extend(completions(spec, before, &path.child("completions")));
         errors.extend(workload::immutable_selector(object, old));
         errors.extend(template(object, old));

@@ -51,20 +51,9 @@ impl Kind for Node {
         errors
     }
 
-    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        let path = Path::new("spec");
-        let mut errors = resources(object);
-        let before = texts(old, "spec.podCIDRs");
-        if !before.is_empty() && before != texts(object, "spec.podCIDRs") {
-            let detail = "node updates may not change podCIDR except from \"\" to valid";
-            errors.push(FieldError::forbidden(&path.child("podCIDRs"), detail));
-        }
-        let before = text(old, "spec.providerID");
-        if !before.is_empty() && before != text(object, "spec.providerID") {
-            let detail = "node updates may not change providerID except from \"\" to valid";
-            errors.push(FieldError::forbidden(&path.child("providerID"), detail));
-        }
-        errors.extend(taints(object));
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        let mut errors = self.validate(context, object);
+        errors.extend(changes(object, old));
         errors
     }
 
@@ -83,6 +72,24 @@ impl Kind for Node {
     fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
         vec![("spec.unschedulable".into(), flag(object, "spec.unschedulable").to_string())]
     }
+}
+
+/// What may not change.
+fn changes(object: &Value, old: &Value) -> Errors {
+    let path = Path::new("spec");
+    let mut errors = resources(object);
+    let before = texts(old, "spec.podCIDRs");
+    if !before.is_empty() && before != texts(object, "spec.podCIDRs") {
+        let detail = "node updates may not change podCIDR except from \"\" to valid";
+        errors.push(FieldError::forbidden(&path.child("podCIDRs"), detail));
+    }
+    let before = text(old, "spec.providerID");
+    if !before.is_empty() && before != text(object, "spec.providerID") {
+        let detail = "node updates may not change providerID except from \"\" to valid";
+        errors.push(FieldError::forbidden(&path.child("providerID"), detail));
+    }
+    errors.extend(taints(object));
+    errors
 }
 
 fn resources(object: &Value) -> Errors {

@@ -77,7 +77,9 @@ impl Kind for PersistentVolume {
     }
 
     fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        // Upstream looks twice.
         let mut errors = self.validate(context, object);
+        errors.extend(self.validate(context, object));
         let mut object = object.clone();
         let secret = "spec.csi.controllerExpandSecretRef";
         if present(old, "spec.csi") && !present(old, secret) {

@@ -8,7 +8,7 @@ use sluice_schema::field::{FieldError, Path};
 use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec;
 use crate::status::Status;
-use crate::validation::{self, Errors, immutable, named, names};
+use crate::validation::{self, Errors, immutable_text, named, names};
 use crate::value::{at, flag, int, list, present, restore, set, slot, text};
 
 /// The hooks of Pod.
@@ -88,11 +88,7 @@ impl Kind for Pod {
                 errors.push(FieldError::forbidden(&path, detail));
             }
         }
-        errors.extend(immutable(
-            at(object, "status.qosClass"),
-            at(old, "status.qosClass"),
-            &path.child("qosClass"),
-        ));
+        errors.extend(immutable_text(object, old, "status.qosClass", &path.child("qosClass")));
         for (index, address) in list(object, "status.podIPs").iter().enumerate() {
             let path = path.child("podIPs").index(index);
             errors.extend(validation::addresses::address(text(address, "ip"), &path));
@@ -100,8 +96,8 @@ impl Kind for Pod {
         errors
     }
 
-    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
-        pod_spec::pod_warnings(object)
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        if old.is_some() { Vec::new() } else { pod_spec::pod_warnings(object) }
     }
 
     fn has_status(&self) -> bool {

@@ -22,7 +22,10 @@ impl Kind for PodTemplate {
         pod_spec::validate_template(at(object, "template"), &Path::new("template"))
     }
 
-    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        if old.is_some_and(|old| !self.changes_generation(object, old)) {
+            return Vec::new();
+        }
         pod_spec::template_warnings(at(object, "template"), &Path::new("template"))
     }
 

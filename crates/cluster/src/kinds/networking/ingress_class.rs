@@ -5,7 +5,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::kinds::batch::domain_prefixed_path;
-use crate::validation::{Errors, immutable, named, names};
+use crate::validation::{Errors, immutable_text, named, names};
 use crate::value::{at, fill, present, text};
 
 /// The hooks of IngressClass.
@@ -34,11 +34,8 @@ impl Kind for IngressClass {
     }
 
     fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        let mut errors = immutable(
-            at(object, "spec.controller"),
-            at(old, "spec.controller"),
-            &Path::new("spec").child("controller"),
-        );
+        let path = Path::new("spec").child("controller");
+        let mut errors = immutable_text(object, old, "spec.controller", &path);
         errors.extend(self.validate(context, object));
         errors
     }

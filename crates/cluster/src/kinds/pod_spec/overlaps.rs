@@ -36,7 +36,7 @@ pub(super) fn warnings(volume: &Value) -> Vec<String> {
     }
     let mut seen = Vec::new();
     for source in list(volume, "projected.sources") {
-        if !source.as_object().is_some_and(|fields| !fields.is_empty()) {
+        if source.as_object().is_none_or(serde_json::Map::is_empty) {
             warnings.push(format!("volume {name:?} (Projected) has no sources provided"));
             continue;
         }

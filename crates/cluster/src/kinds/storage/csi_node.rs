@@ -49,7 +49,9 @@ impl Kind for CsiNode {
     }
 
     fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        // Upstream looks twice.
         let mut errors = self.validate(context, object);
+        errors.extend(self.validate(context, object));
         let path = Path::new("spec").child("drivers");
         for before in list(old, "spec.drivers") {
             for now in list(object, "spec.drivers") {

@@ -23,8 +23,8 @@ impl Kind for CsiStorageCapacity {
         errors
     }
 
-    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        let mut errors = Vec::new();
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        let mut errors = self.validate(context, object);
         let topology = at(object, "nodeTopology");
         if !same(topology, at(old, "nodeTopology")) {
             let printed = labels::print(topology);

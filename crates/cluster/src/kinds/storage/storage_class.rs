@@ -30,9 +30,10 @@ impl Kind for StorageClass {
         errors
     }
 
-    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        let mut errors =
-            forbidden_changes(object, old, &["parameters", "provisioner", "reclaimPolicy"]);
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        let fixed = ["parameters", "provisioner", "reclaimPolicy"];
+        let mut errors = self.validate(context, object);
+        errors.extend(forbidden_changes(object, old, &fixed));
         let mode = "volumeBindingMode";
         errors.extend(immutable(at(object, mode), at(old, mode), &Path::new(mode)));
         errors
