@@ -44,8 +44,8 @@ impl Kind for EndpointSlice {
         errors
     }
 
-    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
-        if text(object, "addressType") == "FQDN" {
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        if old.is_none() && text(object, "addressType") == "FQDN" {
             return vec!["spec.addressType: FQDN endpoints are deprecated".to_owned()];
         }
         Vec::new()

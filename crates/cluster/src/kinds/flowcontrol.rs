@@ -6,7 +6,7 @@ use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
-use crate::validation::{Errors, named, names, one_of_or_unset, range_message};
+use crate::validation::{Errors, named, names, range_message};
 use crate::value::{at, at_mut, fill, fill_zero, list, number, present, text};
 
 /// The hooks of a resource of the flow control group.
@@ -37,6 +37,10 @@ impl Kind for FlowSchema {
         }
         if precedence > 10_000 {
             let detail = "must not be greater than 10000";
+            errors.push(FieldError::invalid(&place, precedence, detail));
+        }
+        if precedence == 1 && text(object, "metadata.name") != "exempt" {
+            let detail = "only the schema named 'exempt' may have matchingPrecedence 1";
             errors.push(FieldError::invalid(&place, precedence, detail));
         }
         if let Some(kind) = at(spec, "distinguisherMethod.type").as_str()
@@ -101,27 +105,35 @@ impl Kind for PriorityLevel {
         let path = Path::new("spec");
         let spec = at(object, "spec");
         let mut errors = Vec::new();
-        match text(spec, "type") {
-            "Exempt" if present(spec, "limited") => errors.push(FieldError::forbidden(
-                &path.child("limited"),
-                "must be nil if the type is not Limited",
-            )),
-            "Limited" if present(spec, "exempt") => errors.push(FieldError::forbidden(
-                &path.child("exempt"),
-                "must be nil if the type is Limited",
-            )),
-            "Limited" if !present(spec, "limited") => errors.push(FieldError::required(
-                &path.child("limited"),
-                "must not be empty when type is Limited",
-            )),
-            _ => {
-                errors.extend(one_of_or_unset(spec, "type", &["Exempt", "Limited"], &path));
-            }
+        let kind = text(spec, "type");
+        if (text(object, "metadata.name") == "exempt") != (kind == "Exempt") {
+            let detail = "must be 'Exempt' if and only if `name` is 'exempt'";
+            errors.push(FieldError::invalid(&path.child("type"), kind, detail));
         }
-        let lendable = number(spec, "limited.lendablePercent");
-        if !(0..=100).contains(&lendable) {
-            let place = path.child("limited").child("lendablePercent");
-            errors.push(FieldError::invalid(&place, lendable, range_message(0, 100)));
+        let limited = path.child("limited");
+        match kind {
+            "Exempt" if present(spec, "limited") => {
+                let detail = "must be nil if the type is not Limited";
+                errors.push(FieldError::forbidden(&limited, detail));
+            }
+            "Exempt" => errors.extend(shares(at(spec, "exempt"), &path.child("exempt"))),
+            "Limited" => {
+                if present(spec, "exempt") {
+                    let detail = "must be nil if the type is Limited";
+                    errors.push(FieldError::forbidden(&path.child("exempt"), detail));
+                }
+                if present(spec, "limited") {
+                    errors.extend(limit_response(spec, &limited));
+                    errors.extend(shares(at(spec, "limited"), &limited));
+                } else {
+                    let detail = "must not be empty when type is Limited";
+                    errors.push(FieldError::required(&limited, detail));
+                }
+            }
+            _ => {
+                let kinds = ["Exempt", "Limited"];
+                errors.push(FieldError::not_supported(&path.child("type"), kind, &kinds));
+            }
         }
         errors
     }
@@ -133,4 +145,67 @@ impl Kind for PriorityLevel {
     fn has_generation(&self) -> bool {
         true
     }
+}
+
+fn shares(level: &Value, path: &Path) -> Errors {
+    let mut errors = Vec::new();
+    let shares = number(level, "nominalConcurrencyShares");
+    if shares < 0 {
+        let path = path.child("nominalConcurrencyShares");
+        errors.push(FieldError::invalid(&path, shares, "must be a non-negative integer"));
+    }
+    let lendable = number(level, "lendablePercent");
+    if !(0..=100).contains(&lendable) {
+        let path = path.child("lendablePercent");
+        errors.push(FieldError::invalid(&path, lendable, range_message(0, 100)));
+    }
+    let borrowing = number(level, "borrowingLimitPercent");
+    if borrowing < 0 {
+        let detail = "if specified, must be a non-negative integer";
+        errors.push(FieldError::invalid(&path.child("borrowingLimitPercent"), borrowing, detail));
+    }
+    errors
+}
+
+fn limit_response(spec: &Value, path: &Path) -> Errors {
+    let path = path.child("limitResponse");
+    let response = at(spec, "limited.limitResponse");
+    let queuing = at(response, "queuing");
+    let place = path.child("queuing");
+    match text(response, "type") {
+        "Reject" if queuing.is_null() => Vec::new(),
+        "Reject" => {
+            let detail = "must be nil if limited.limitResponse.type is not Limited";
+            vec![FieldError::forbidden(&place, detail)]
+        }
+        "Queue" if queuing.is_null() => {
+            let detail = "must not be empty if limited.limitResponse.type is Limited";
+            vec![FieldError::required(&place, detail)]
+        }
+        "Queue" => self::queuing(queuing, &place),
+        other => {
+            let kinds = ["Queue", "Reject"];
+            vec![FieldError::not_supported(&path.child("type"), other, &kinds)]
+        }
+    }
+}
+
+fn queuing(queuing: &Value, path: &Path) -> Errors {
+    let mut errors = Vec::new();
+    let (queues, hand) = (number(queuing, "queues"), number(queuing, "handSize"));
+    for name in ["queueLengthLimit", "queues", "handSize"] {
+        let value = number(queuing, name);
+        if value <= 0 {
+            errors.push(FieldError::invalid(&path.child(name), value, "must be positive"));
+        }
+    }
+    if queues > 10_000_000 {
+        let detail = "must not be greater than 10000000";
+        errors.push(FieldError::invalid(&path.child("queues"), queues, detail));
+    }
+    if hand > queues {
+        let detail = format!("should not be greater than queues ({queues})");
+        errors.push(FieldError::invalid(&path.child("handSize"), hand, detail));
+    }
+    errors
 }

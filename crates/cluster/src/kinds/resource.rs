@@ -45,11 +45,7 @@ fn claim(spec: &Value, path: &Path) -> Errors {
     for (index, request) in list(spec, "devices.requests").iter().enumerate() {
         let path = path.child("devices").child("requests").index(index);
         let name = text(request, "name");
-        if name.is_empty() {
-            errors.push(FieldError::required(&path.child("name"), ""));
-        } else {
-            errors.extend(named(names::dns_label, name, &path.child("name")));
-        }
+        errors.extend(named(names::dns_label, name, &path.child("name")));
         if seen.contains(&name) {
             errors.push(FieldError::duplicate(&path, name));
         }

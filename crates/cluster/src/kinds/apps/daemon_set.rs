@@ -24,6 +24,17 @@ fn template_generation(object: &Value) -> i64 {
         .unwrap_or_default()
 }
 
+/// Upstream reads the annotation while it decodes.
+fn readable_generation(object: &Value) -> Result<(), Status> {
+    let given = entries(object, "metadata.annotations").get(TEMPLATE_GENERATION);
+    match given.and_then(Value::as_str) {
+        Some(count) if count.parse::<i64>().is_err() => Err(Status::bad_request(format!(
+            "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: strconv.ParseInt: parsing {count:?}: invalid syntax"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn set_template_generation(object: &mut Value, count: i64) {
     if let Some(annotations) = slot(object, "metadata.annotations") {
         if annotations.is_null() {
@@ -50,6 +61,7 @@ impl Kind for DaemonSet {
     }
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
+        readable_generation(object)?;
         let count = template_generation(object).max(1);
         set_template_generation(object, count);
         Ok(())
@@ -61,6 +73,7 @@ impl Kind for DaemonSet {
         object: &mut Value,
         old: &Value,
     ) -> Result<(), Status> {
+        readable_generation(object)?;
         let changed = !same(at(object, "spec.template"), at(old, "spec.template"));
         set_template_generation(object, template_generation(old) + i64::from(changed));
         Ok(())

@@ -12,7 +12,7 @@ use crate::kinds::internal;
 use crate::status::Status;
 use crate::validation::{Errors, IMMUTABLE, immutable, invalid_raw, labels, names};
 use crate::value::{
-    at, entries, flag, int, is_zero, number, present, remove, restore, same, set, slot, text,
+    at, entries, flag, int, is_zero, number, remove, restore, same, set, slot, text,
 };
 
 /// The hooks of Job.
@@ -36,11 +36,12 @@ impl Kind for Job {
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
         if !flag(object, "spec.manualSelector") {
             // Labels that came from the template are the very same map upstream: they get the
-            // generated ones too.
-            let shared =
-                same(at(object, "metadata.labels"), at(object, "spec.template.metadata.labels"));
+            // generated ones too. A Job without labels takes the template's when it is read.
+            let labels = at(object, "metadata.labels");
+            let shared = same(labels, at(object, "spec.template.metadata.labels"));
+            let shared = shared || is_zero(labels);
             generate_selector(object);
-            if shared && present(object, "metadata.labels") {
+            if shared {
                 let labels = at(object, "spec.template.metadata.labels").clone();
                 set(object, "metadata.labels", labels);
             }
@@ -49,28 +50,22 @@ impl Kind for Job {
     }
 
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
-        let mut errors = generated_selector(object);
+        let mut errors = generated_selector(object, true);
         errors.extend(specification(at(object, "spec")));
-        let completions = number(object, "spec.completions");
-        if text(object, "spec.completionMode") == "Indexed" && completions > 0 {
-            let name = text(object, "metadata.name");
-            let longest = format!("{name}-{}", completions - 1);
-            if !names::dns_label(&longest).is_empty() {
-                errors.push(FieldError::invalid(
-                    &Path::new("metadata").child("name"),
-                    name,
-                    format!("will not able to create pod with invalid DNS label: {longest}"),
-                ));
-            }
-        }
+        errors.extend(longest_name(object));
         errors
     }
 
-    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
         let path = Path::new("spec");
         let (spec, before) = (at(object, "spec"), at(old, "spec"));
+        // Jobs from before the prefixed labels need not have them.
+        let labels = entries(old, "spec.template.metadata.labels");
+        let prefixed = labels.contains_key(NAME_LABELS[1]) && labels.contains_key(UID_LABELS[1]);
         // Upstream looks at the whole object, then at the specification once more.
-        let mut errors = self.validate(context, object);
+        let mut errors = generated_selector(object, prefixed);
+        errors.extend(specification(spec));
+        errors.extend(longest_name(object));
         errors.extend(specification(spec));
         errors.extend(completions(spec, before, &path.child("completions")));
         errors.extend(workload::immutable_selector(object, old));
@@ -117,6 +112,24 @@ impl Kind for Job {
     }
 }
 
+/// The pods of an indexed Job are named after it.
+fn longest_name(object: &Value) -> Errors {
+    let mut errors = Vec::new();
+    let completions = number(object, "spec.completions");
+    if text(object, "spec.completionMode") == "Indexed" && completions > 0 {
+        let name = text(object, "metadata.name");
+        let longest = format!("{name}-{}", completions - 1);
+        if !names::dns_label(&longest).is_empty() {
+            errors.push(FieldError::invalid(
+                &Path::new("metadata").child("name"),
+                name,
+                format!("will not able to create pod with invalid DNS label: {longest}"),
+            ));
+        }
+    }
+    errors
+}
+
 fn generate_selector(object: &mut Value) {
     let name = text(object, "metadata.name").to_owned();
     let uid = text(object, "metadata.uid").to_owned();
@@ -137,7 +150,7 @@ fn generate_selector(object: &mut Value) {
 }
 
 /// A selector that the author did not claim must be the generated one.
-fn generated_selector(object: &Value) -> Errors {
+fn generated_selector(object: &Value, prefixed: bool) -> Errors {
     let mut errors = Vec::new();
     let selector = at(object, "spec.selector");
     if flag(object, "spec.manualSelector") || selector.is_null() {
@@ -152,7 +165,8 @@ fn generated_selector(object: &Value) -> Errors {
         (UID_LABELS[1], uid),
         (NAME_LABELS[1], name),
     ];
-    for (key, value) in expected {
+    let expected = if prefixed { &expected[..] } else { &expected[..2] };
+    for &(key, value) in expected {
         match found.get(key).and_then(Value::as_str) {
             None => {
                 let detail = format!("must be '{value}'");

@@ -44,7 +44,9 @@ impl Kind for Service {
             fill(object, "spec.externalTrafficPolicy", "Cluster");
         }
         if ["ClusterIP", "NodePort", "LoadBalancer"].contains(&text(object, "spec.type")) {
-            fill(object, "spec.internalTrafficPolicy", "Cluster");
+            if !present(object, "spec.internalTrafficPolicy") {
+                set(object, "spec.internalTrafficPolicy", "Cluster");
+            }
         }
         if text(object, "spec.type") == "LoadBalancer" {
             fill(object, "spec.allocateLoadBalancerNodePorts", true);

@@ -40,7 +40,7 @@ impl Kind for IpAddress {
         let mut errors = self.validate(context, object);
         let parent = at(object, "spec.parentRef");
         if !same(parent, at(old, "spec.parentRef")) {
-            let printed = internal::print("ParentReference", parent);
+            let printed = internal::print("*ParentReference", parent);
             let path = Path::new("spec").child("parentRef");
             errors.push(invalid_raw(&path, &printed, IMMUTABLE));
         }

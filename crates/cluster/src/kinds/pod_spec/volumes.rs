@@ -9,7 +9,7 @@ use crate::kinds::core::persistent_volume_claim;
 use crate::validation::{
     Errors, labels, metadata, named, names, one_of, one_of_or_unset, quantity, required_text,
 };
-use crate::value::{at, int, list, number, present, text};
+use crate::value::{at, int, is_zero, list, number, present, text};
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
@@ -44,6 +44,21 @@ const SOURCES: &[(&str, &str)] = &[
     ("csi", ""),
     ("ephemeral", ""),
     ("image", ""),
+];
+
+/// What rarer sources cannot do without.
+const NEEDED: &[(&str, &[&str])] = &[
+    ("gitRepo", &["repository"]),
+    ("awsElasticBlockStore", &["volumeID"]),
+    ("iscsi", &["targetPortal", "iqn"]),
+    ("glusterfs", &["endpoints", "path"]),
+    ("rbd", &["monitors", "image"]),
+    ("cinder", &["volumeID"]),
+    ("cephfs", &["monitors"]),
+    ("flexVolume", &["driver"]),
+    ("azureFile", &["secretName", "shareName"]),
+    ("vsphereVolume", &["volumePath"]),
+    ("portworxVolume", &["volumeID"]),
 ];
 
 /// The good volumes by name, and what is wrong with the others.
@@ -137,11 +152,13 @@ fn one_source(field: &str, source: &Value, place: Place<'_>, path: &Path) -> Err
             errors.extend(one_of(source, "pullPolicy", &["Always", "IfNotPresent", "Never"], path));
             errors
         }
-        "gitRepo" => required_text(source, "repository", path),
-        "awsElasticBlockStore" => required_text(source, "volumeID", path),
-        "vsphereVolume" => required_text(source, "volumePath", path),
-        "flexVolume" => required_text(source, "driver", path),
-        _ => Vec::new(),
+        _ => {
+            let fields = NEEDED.iter().find(|(kind, _)| *kind == field);
+            let fields = fields.map(|(_, fields)| *fields).unwrap_or_default();
+            let missing = |name: &&&str| is_zero(at(source, name));
+            let missing = fields.iter().filter(missing);
+            missing.map(|name| FieldError::required(&path.child(name), "")).collect()
+        }
     }
 }
 

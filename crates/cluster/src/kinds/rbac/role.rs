@@ -36,7 +36,14 @@ impl Kind for Role {
                 errors.push(FieldError::required(&path, detail));
             }
             for (index, selector) in selectors.iter().enumerate() {
-                errors.extend(labels::selector(selector, &path.index(index)));
+                let path = path.index(index);
+                let wrong = labels::selector(selector, &path);
+                let unreadable = !wrong.is_empty();
+                errors.extend(wrong);
+                if unreadable {
+                    let detail = "invalid label selector.";
+                    errors.push(FieldError::invalid(&path, Value::Null, detail));
+                }
             }
         }
         errors

@@ -125,6 +125,17 @@ fn families(object: &mut Value, old: Option<&Value>) -> Result<(), Status> {
     let path = Path::new("spec");
     let policy = text(object, "spec.ipFamilyPolicy").to_owned();
     let mut errors = Vec::new();
+    if let Some(old) = old.filter(|_| policy != "SingleStack") {
+        for (name, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
+            let name = format!("spec.{name}");
+            let (now, before) = (list(object, &name).len(), list(old, &name).len());
+            if now > 0 && now < before {
+                let detail = format!("must be 'SingleStack' to release the secondary {what}");
+                let path = path.child("ipFamilyPolicy");
+                errors.push(FieldError::invalid(&path, policy.as_str(), detail));
+            }
+        }
+    }
     if policy == "SingleStack" {
         for (name, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
             if list(object, &format!("spec.{name}")).len() == 2 {
