@@ -290,6 +290,18 @@ impl<'p, 'v, 'a> Evaluator<'p, 'v, 'a> {
             }
             args.push(value);
         }
+        // What takes more time than its arguments have elements is paid before it is done.
+        let quadratic = matches!(
+            &*call.function,
+            "distinct" | "sets.contains" | "sets.equivalent" | "sets.intersects"
+        );
+        if quadratic {
+            let price = price::call(&call.function, call.overload, &args, &Ok(Value::Null));
+            if self.cost.saturating_add(price) > self.limit {
+                self.cost = self.cost.saturating_add(price);
+                return Err(EvalError::cost_limit());
+            }
+        }
         let result = self.apply(call, &args);
         let price = price::call(&call.function, call.overload, &args, &result);
         self.spend(price)?;

@@ -326,6 +326,7 @@ impl Builder<'_, '_> {
     fn copy(&mut self, expr: &Expr) -> Expr {
         let place = self.at(expr);
         let kind = match &expr.kind {
+            _ if self.parser.is_aborted() => Kind::Missing,
             Kind::Missing => Kind::Missing,
             Kind::Literal(value) => Kind::Literal(value.clone()),
             Kind::Ident(name) => Kind::Ident(name.clone()),

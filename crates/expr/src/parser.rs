@@ -18,6 +18,9 @@ use recovery::Set;
 const DEPTH_LIMIT: usize = 250;
 /// How many characters an expression may have.
 const SIZE_LIMIT: usize = 100_000;
+/// How many nodes an expression may have once its macros are expanded: one that copies its target,
+/// applied to itself, would otherwise double the tree each time.
+const NODE_LIMIT: usize = 300_000;
 /// How often the parser tries to go on after an error.
 const RECOVERY_LIMIT: usize = 30;
 
@@ -139,6 +142,11 @@ pub(crate) fn parse(source: &Source, syntax: Syntax, issues: &mut Issues) -> Par
 
 impl Parser<'_> {
     pub(crate) fn id(&mut self, place: Place) -> Id {
+        if self.places.len() == NODE_LIMIT && !self.aborted {
+            let message = format!("expression expands beyond limit: {NODE_LIMIT} nodes");
+            self.issues.report(Place::Nowhere, message);
+            self.abort();
+        }
         self.places.push(place);
         self.heights.push(0);
         self.places.len() - 1
@@ -211,6 +219,11 @@ impl Parser<'_> {
 
     fn leave(&mut self, rule: Nesting, levels: usize) {
         self.depth[rule as usize] -= levels;
+    }
+
+    /// Whether parsing has been ended.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.aborted
     }
 
     /// Ends parsing: every rule sees the end and no further error is reported.

@@ -73,6 +73,32 @@ fn what_nests_as_deep_as_allowed_fits_the_stack_of_a_thread() {
 }
 
 #[test]
+fn a_macro_that_copies_its_target_cannot_blow_up() {
+    let chained = format!("optional.of(1){}", ".optMap(x, x)".repeat(60));
+    let error = eval(&chained, u64::MAX).unwrap_err();
+    assert_eq!(error, "ERROR: <input>:-1:0: expression expands beyond limit: 300000 nodes");
+}
+
+#[test]
+fn nothing_an_expression_builds_outgrows_memory() {
+    let long = format!("'{}'", "a".repeat(20_000));
+    let error = "operation cancelled: actual cost limit exceeded";
+    let bind = |name: &str, value: &str, body: &str| format!("[{value}].map({name}, {body})");
+    for body in [
+        bind("x", &long, "x.replace('', x)"),
+        bind("x", &long, "lists.range(100000).map(i, x).join().size()"),
+        bind("x", &long, &format!("'{}'.format(lists.range(9000).map(i, x))", "%s".repeat(9000))),
+        bind("l", "lists.range(3000000)", "(l + l + l).size()"),
+        bind("l", "lists.range(3000)", "l.map(i, l).flatten().size()"),
+        "lists.range(300000).distinct().size()".to_owned(),
+        "sets.contains(lists.range(300000), lists.range(300000))".to_owned(),
+    ] {
+        let shown: String = body.chars().filter(|c| *c != 'a').take(80).collect();
+        assert_eq!(eval(&body, 1 << 30), Err(error.to_owned()), "{shown}");
+    }
+}
+
+#[test]
 fn a_pattern_takes_bounded_memory_and_linear_time() {
     let error = eval("'a'.find('((a{100}){100}){100}') == ''", u64::MAX);
     assert!(error.is_err_and(|error| error.starts_with("error parsing regexp")));

@@ -3,7 +3,7 @@
 
 use super::numbers::plain;
 use super::{Call, convert, quote};
-use crate::value::{EvalError, Outcome, Value};
+use crate::value::{EvalError, Outcome, TEXT_LIMIT, Value};
 
 /// The precision of a directive that names none.
 const PRECISION: usize = 6;
@@ -170,6 +170,9 @@ pub(super) fn format<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
         let shown = apply(directive, &value?, later)
             .map_err(|why| EvalError::new(format!("error during formatting: {why}")))?;
         out.push_str(&shown);
+        if out.len() > TEXT_LIMIT {
+            return Err(EvalError::cost_limit());
+        }
     }
     Ok(Value::from(out))
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Call, Implementation, strings};
-use crate::value::{EvalError, List, Outcome, Value, compare, contains, is_equal};
+use crate::value::{EvalError, LIST_LIMIT, List, Outcome, Value, compare, contains, is_equal};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
     Some(match name {
@@ -174,6 +174,7 @@ fn flatten<'v>(_: &Call, args: &[Value<'v>]) -> Outcome<'v> {
         pending.push((list, index + 1, depth));
         match element? {
             Value::List(inner) if depth > 0 => pending.push((inner, 0, depth - 1)),
+            _ if out.len() == LIST_LIMIT => return Err(EvalError::cost_limit()),
             other => out.push(other),
         }
     }
@@ -218,12 +219,9 @@ fn sort<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
     Ok(Value::from(paired.into_iter().map(|(_, value)| value).collect::<Vec<_>>()))
 }
 
-/// The longest range made; longer ones would exceed any cost limit.
-const RANGE_LIMIT: i64 = 10_000_000;
-
 fn range<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
     let [Value::Int(count)] = args else { return Err(call.mismatch(args)) };
-    if *count > RANGE_LIMIT {
+    if usize::try_from(*count).unwrap_or(0) > LIST_LIMIT {
         return Err(EvalError::cost_limit());
     }
     Ok(Value::from((0..*count).map(Value::Int).collect::<Vec<_>>()))

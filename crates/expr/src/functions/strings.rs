@@ -1,7 +1,7 @@
 //! Functions on strings. Positions count characters.
 
 use super::{Call, Implementation, format};
-use crate::value::{EvalError, List, Outcome, Value};
+use crate::value::{EvalError, List, Outcome, TEXT_LIMIT, Value};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
     Some(match name {
@@ -128,6 +128,10 @@ fn replace<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
         }
         _ => return Err(call.mismatch(args)),
     };
+    let places = text.matches(&**old).take(times(count)).count();
+    if places.saturating_mul(new.len()).saturating_add(text.len()) > TEXT_LIMIT {
+        return Err(EvalError::cost_limit());
+    }
     Ok(Value::from(text.replacen(&**old, new, times(count))))
 }
 
@@ -194,6 +198,9 @@ fn join<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
     for (index, element) in list.iter().enumerate() {
         if index > 0 {
             out.push_str(separator);
+        }
+        if out.len() > TEXT_LIMIT {
+            return Err(EvalError::cost_limit());
         }
         let element = element?;
         match element.as_str() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::{EvalError, Outcome, Text, Value};
+use super::{EvalError, LIST_LIMIT, Outcome, Text, Value};
 use crate::schema::Schema;
 
 /// A list.
@@ -93,6 +93,9 @@ impl<'v> List<'v> {
             if other.is_empty() {
                 return Ok(Value::List(self.clone()));
             }
+        }
+        if self.len() + other.len() > LIST_LIMIT {
+            return Err(EvalError::cost_limit());
         }
         let mut values = self.iter().collect::<Result<Vec<_>, _>>()?;
         match self.kind {
