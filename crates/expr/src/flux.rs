@@ -62,8 +62,9 @@ impl Expression {
         match output {
             Some(wanted) if expression.program.output_type() != wanted => {
                 Err(ExpressionError(format!(
-                    "CEL expression output type mismatch: expected {wanted}, got {}",
-                    expression.program.output_type()
+                    "CEL expression output type mismatch: expected {}, got {}",
+                    wanted.full_name(),
+                    expression.program.output_type().full_name()
                 )))
             }
             _ => Ok(expression),

@@ -122,6 +122,16 @@ impl Type {
         }
     }
 
+    /// The name with parameters, as messages about whole expressions print it.
+    pub fn full_name(&self) -> String {
+        let parameters: Vec<String> = self.parameters().into_iter().map(Type::full_name).collect();
+        if parameters.is_empty() {
+            self.runtime_name().to_owned()
+        } else {
+            format!("{}({})", self.runtime_name(), parameters.join(", "))
+        }
+    }
+
     /// The types this one is made of.
     pub(crate) fn parameters(&self) -> Vec<&Type> {
         match self {

@@ -84,17 +84,6 @@ fn render_map(map: &Map) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// The type as `cel.Type.String` prints it.
-fn type_name(declared: &Type) -> String {
-    match declared {
-        Type::List(inner) => format!("list({})", type_name(inner)),
-        Type::Optional(inner) => format!("optional_type({})", type_name(inner)),
-        Type::Type(inner) => format!("type({})", type_name(inner)),
-        Type::Map(key, value) => format!("map({}, {})", type_name(key), type_name(value)),
-        other => other.runtime_name().to_owned(),
-    }
-}
-
 #[derive(Default, Debug, PartialEq)]
 struct Answer {
     compile: String,
@@ -152,7 +141,7 @@ fn expression(question: &Json) -> Answer {
             return answer;
         }
     };
-    answer.output = type_name(program.output_type());
+    answer.output = program.output_type().full_name();
     answer.maximum = schema.estimate(&env, rule).ok();
     let mut variables = Values(BTreeMap::new());
     if question["schema"].is_object() {
@@ -208,7 +197,7 @@ fn flux(question: &Json) -> Answer {
             return answer;
         }
     };
-    answer.output = type_name(program.output_type());
+    answer.output = program.output_type().full_name();
     let result = program.eval(&Fields(&question["vars"]), &mut Cost::limited(u64::MAX));
     match result {
         Ok(value) => answer.value = render(&value),
