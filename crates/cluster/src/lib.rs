@@ -35,7 +35,7 @@ mod kinds;
 mod managed;
 mod metadata;
 mod negotiate;
-pub mod printer;
+mod printer;
 mod printers;
 mod random;
 mod registry;

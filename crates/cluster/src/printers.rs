@@ -1,9 +1,47 @@
-//! The tables of the built-in kinds, one file each.
+//! The tables of the built-in kinds: a folder is a group, a file is a kind.
+
+mod admissionregistration;
+pub(crate) mod age;
+mod apiregistration;
+mod apps;
+mod autoscaling;
+mod batch;
+mod cell;
+mod certificates;
+mod coordination;
+mod core;
+mod discovery;
+mod flowcontrol;
+mod networking;
+mod node;
+mod policy;
+mod rbac;
+mod resource;
+mod scheduling;
+mod storage;
 
 use crate::printer::Printer;
 
-/// How objects of a built-in resource are printed; `None` means `NAME` and `AGE`.
+/// How objects of a built-in resource are printed; `None` means `NAME` and `CREATED AT`.
 pub(crate) fn printer(group: &str, resource: &str) -> Option<Printer> {
-    let _ = (group, resource);
-    None
+    match group {
+        "" | "events.k8s.io" => core::printer(resource),
+        "admissionregistration.k8s.io" => admissionregistration::printer(resource),
+        "apiregistration.k8s.io" => apiregistration::printer(resource),
+        "apps" => apps::printer(resource),
+        "autoscaling" => autoscaling::printer(resource),
+        "batch" => batch::printer(resource),
+        "certificates.k8s.io" => certificates::printer(resource),
+        "coordination.k8s.io" => coordination::printer(resource),
+        "discovery.k8s.io" => discovery::printer(resource),
+        "flowcontrol.apiserver.k8s.io" => flowcontrol::printer(resource),
+        "networking.k8s.io" => networking::printer(resource),
+        "node.k8s.io" => node::printer(resource),
+        "policy" => policy::printer(resource),
+        "rbac.authorization.k8s.io" => rbac::printer(resource),
+        "resource.k8s.io" => resource::printer(resource),
+        "scheduling.k8s.io" => scheduling::printer(resource),
+        "storage.k8s.io" => storage::printer(resource),
+        _ => None,
+    }
 }

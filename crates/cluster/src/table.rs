@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::metadata;
 use crate::negotiate::Form;
-use crate::printer::Printer;
+use crate::printer::{Description, Printer};
 
 /// Where the columns of a resource come from.
 #[derive(Clone)]
@@ -16,7 +16,7 @@ pub(crate) enum Columns {
     BuiltIn(Printer),
     /// Computed, such as those of a CRD's `additionalPrinterColumns`.
     Computed(Arc<dyn ComputedColumns>),
-    /// `NAME` and `AGE`.
+    /// `NAME` and `CREATED AT`.
     Default,
 }
 
@@ -27,6 +27,9 @@ pub(crate) trait ComputedColumns: Send + Sync {
     /// The cells of one object.
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value>;
 }
+
+/// The kind of an object that is only its metadata.
+const PARTIAL: &str = "PartialObjectMetadata";
 
 /// How much of the object a row carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +51,7 @@ impl Columns {
                         "name": column.name,
                         "type": column.kind,
                         "format": column.format,
-                        "description": column.description,
+                        "description": column.description.text(),
                         "priority": column.priority,
                     })
                 })
@@ -58,10 +61,19 @@ impl Columns {
         }
     }
 
+    /// The rows of a list.
+    pub(crate) fn rows(&self, objects: &[Value], include: Include, now: Timestamp) -> Vec<Value> {
+        let mut objects: Vec<&Value> = objects.iter().collect();
+        if let Self::BuiltIn(Printer { order: Some(order), .. }) = self {
+            objects.sort_by(|left, right| order(left, right));
+        }
+        objects.into_iter().map(|object| self.row(object, include, now)).collect()
+    }
+
     /// One row.
     pub(crate) fn row(&self, object: &Value, include: Include, now: Timestamp) -> Value {
         let cells = match self {
-            Self::BuiltIn(printer) => (printer.row)(object, now),
+            Self::BuiltIn(printer) => (printer.cells)(object, now),
             Self::Computed(columns) => columns.cells(object, now),
             Self::Default => vec![
                 metadata::name(object).into(),
@@ -73,7 +85,14 @@ impl Columns {
             Include::Metadata => partial(object),
             Include::Object => object.clone(),
         };
-        json!({"cells": cells, "object": shown})
+        let mut row = json!({"cells": cells, "object": shown});
+        if let Self::BuiltIn(Printer { conditions: Some(conditions), .. }) = self {
+            let conditions = conditions(object);
+            if !conditions.is_empty() {
+                row["conditions"] = conditions.into();
+            }
+        }
+        row
     }
 }
 
@@ -81,27 +100,19 @@ fn default_definitions() -> Vec<Value> {
     vec![
         json!({
             "name": "Name", "type": "string", "format": "name", "priority": 0,
-            "description": metadata_description("name"),
+            "description": Description::Metadata("name").text(),
         }),
         json!({
             "name": "Created At", "type": "date", "format": "", "priority": 0,
-            "description": metadata_description("creationTimestamp"),
+            "description": Description::Metadata("creationTimestamp").text(),
         }),
     ]
-}
-
-/// What the recorded OpenAPI says about a field of the metadata; upstream's default columns say it.
-fn metadata_description(field: &str) -> Value {
-    sluice_schema::recorded::openapi()
-        .schema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
-        .and_then(|schema| schema["properties"][field].get("description").cloned())
-        .unwrap_or_default()
 }
 
 /// The object's metadata as `PartialObjectMetadata`.
 pub(crate) fn partial(object: &Value) -> Value {
     json!({
-        "kind": "PartialObjectMetadata",
+        "kind": PARTIAL,
         "apiVersion": "meta.k8s.io/v1",
         "metadata": object.get("metadata").cloned().unwrap_or_default(),
     })
@@ -112,14 +123,20 @@ pub(crate) fn table(
     form: Form,
     list_metadata: Value,
     definitions: Option<Vec<Value>>,
-    rows: Vec<Value>,
+    mut rows: Vec<Value>,
 ) -> Value {
-    let version = if form == Form::OldTable { "v1beta1" } else { "v1" };
-    json!({
-        "kind": "Table",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": list_metadata,
-        "columnDefinitions": definitions.unwrap_or_default(),
-        "rows": rows,
-    })
+    let version = if form == Form::OldTable { "meta.k8s.io/v1beta1" } else { "meta.k8s.io/v1" };
+    for row in &mut rows {
+        if row["object"]["kind"] == PARTIAL {
+            row["object"]["apiVersion"] = version.into();
+        }
+    }
+    let fields = [
+        ("kind", "Table".into()),
+        ("apiVersion", version.into()),
+        ("metadata", list_metadata),
+        ("columnDefinitions", definitions.map_or(Value::Null, Value::from)),
+        ("rows", rows.into()),
+    ];
+    Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

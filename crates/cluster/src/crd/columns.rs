@@ -6,6 +6,8 @@ use sluice_base::{gojson, time};
 
 use super::json_path::JsonPath;
 use crate::metadata;
+use crate::printer::Description;
+use crate::printers::age::human;
 use crate::table::ComputedColumns;
 
 /// The columns of one version.
@@ -22,15 +24,6 @@ struct Column {
     path: JsonPath,
 }
 
-/// What the recorded OpenAPI says about a field of the metadata.
-fn description(field: &str) -> String {
-    sluice_schema::recorded::openapi()
-        .schema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
-        .and_then(|schema| schema["properties"][field]["description"].as_str())
-        .unwrap_or_default()
-        .to_owned()
-}
-
 impl CustomColumns {
     /// The columns a version asks for, or the age. A column whose path cannot be read ends the list.
     pub(crate) fn new(columns: &[Value]) -> Self {
@@ -40,7 +33,7 @@ impl CustomColumns {
         let age = [json!({
             "name": "Age",
             "type": "date",
-            "description": description("creationTimestamp"),
+            "description": Description::Metadata("creationTimestamp").text(),
             "jsonPath": ".metadata.creationTimestamp",
         })];
         let asked = if columns.is_empty() { &age } else { columns };
@@ -70,7 +63,7 @@ impl ComputedColumns for CustomColumns {
             "name": "Name",
             "type": "string",
             "format": "name",
-            "description": description("name"),
+            "description": Description::Metadata("name").text(),
             "priority": 0,
         });
         let rest = self.columns.iter().map(|column| {
@@ -110,35 +103,10 @@ fn cell(kind: &str, value: &Value, now: Timestamp) -> Value {
         },
         ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
         ("date", Value::String(text)) => match time::parse(text) {
-            Ok(moment) => age(now.duration_since(moment).as_secs()).into(),
+            Ok(moment) => human(now.duration_since(moment)).into(),
             Err(_) => "<invalid>".into(),
         },
         _ => Value::Null,
-    }
-}
-
-/// A time span as people like it: two or three figures.
-fn age(seconds: i64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let both = |large: i64, large_unit: &str, small: i64, small_unit: &str| {
-        if small == 0 {
-            format!("{large}{large_unit}")
-        } else {
-            format!("{large}{large_unit}{small}{small_unit}")
-        }
-    };
-    match seconds {
-        ..-1 => "<invalid>".to_owned(),
-        -1 => "0s".to_owned(),
-        0..120 => format!("{seconds}s"),
-        120..600 => both(minutes, "m", seconds % 60, "s"),
-        600..10_800 => format!("{minutes}m"),
-        10_800..28_800 => both(hours, "h", minutes % 60, "m"),
-        28_800..172_800 => format!("{hours}h"),
-        172_800..691_200 => both(days, "d", hours % 24, "h"),
-        691_200..63_072_000 => format!("{days}d"),
-        63_072_000..252_288_000 => both(days / 365, "y", days % 365, "d"),
-        _ => format!("{}y", days / 365),
     }
 }
 

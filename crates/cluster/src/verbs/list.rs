@@ -132,11 +132,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
         Form::Table | Form::OldTable => {
             let include = super::include(call)?;
             let now = call.state.clock.now();
-            let rows: Vec<Value> = selection
-                .items
-                .iter()
-                .map(|item| resource.columns.row(item, include, now))
-                .collect();
+            let rows = resource.columns.rows(&selection.items, include, now);
             table::table(
                 call.wanted.form,
                 metadata.into(),

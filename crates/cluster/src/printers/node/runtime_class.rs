@@ -1,0 +1,18 @@
+//! RuntimeClasses: the handler.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::metadata;
+use crate::printer::{AGE, Column, Literal, NAME, Printer};
+use crate::printers::age::age;
+use crate::printers::cell::cells;
+use crate::value::text;
+
+pub(super) const PRINTER: Printer = Printer::new(COLUMNS, cells);
+
+const COLUMNS: &[Column] = &[NAME, Column::string("Handler", Literal("")), AGE];
+
+fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
+    cells![metadata::name(object), text(object, "handler"), age(object, now)]
+}

@@ -1,0 +1,22 @@
+//! VolumeAttributesClasses: the driver.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::metadata;
+use crate::printer::{AGE, Column, Field, NAME, Printer};
+use crate::printers::age::age;
+use crate::printers::cell::cells;
+use crate::value::text;
+
+pub(super) const PRINTER: Printer = Printer::new(COLUMNS, cells);
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    Column::string("DriverName", Field("storage.v1.VolumeAttributesClass", "driverName")),
+    AGE,
+];
+
+fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
+    cells![metadata::name(object), text(object, "driverName"), age(object, now)]
+}
