@@ -3,9 +3,9 @@
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
 
-use super::job_policies::without_value;
+use super::job_policies::{indexes_total, without_value};
 use crate::validation::{Errors, non_negative_fields};
-use crate::value::{at, int, is_zero, list, number, text};
+use crate::value::{at, flag, int, is_zero, list, number, text, texts};
 
 fn holds(job: &Value, condition: &str) -> bool {
     list(job, "status.conditions")
@@ -19,6 +19,7 @@ pub(super) fn validate(job: &Value, old: &Value) -> Errors {
     let status = at(job, "status");
     let counts = ["active", "succeeded", "failed", "ready", "terminating"];
     let mut errors = non_negative_fields(status, &counts, &path);
+    errors.extend(uncounted(status, &path.child("uncountedTerminatedPods")));
     let conditions = path.child("conditions");
     let (complete, failed) = (holds(job, "Complete"), holds(job, "Failed"));
     let (met, target) = (holds(job, "SuccessCriteriaMet"), holds(job, "FailureTarget"));
@@ -58,6 +59,7 @@ pub(super) fn validate(job: &Value, old: &Value) -> Errors {
             errors.push(FieldError::required(&path.child("startTime"), detail));
         }
     }
+    errors.extend(indexes(job, &path));
     if let Some(ready) = int(status, "ready")
         && ready > number(status, "active")
     {
@@ -87,9 +89,59 @@ pub(super) fn validate(job: &Value, old: &Value) -> Errors {
             errors.push(FieldError::invalid(&path.child(name), now, detail));
         }
     }
+    let (started, before) = (at(status, "startTime"), at(old, "status.startTime"));
+    if !before.is_null() && started != before && !flag(job, "spec.suspend") {
+        let detail = "startTime cannot be removed for unsuspended job";
+        errors.push(FieldError::required(&path.child("startTime"), detail));
+    }
     if holds(old, "SuccessCriteriaMet") && !met {
         let detail = "cannot disable the SuccessCriteriaMet=True condition";
         errors.push(without_value(&conditions, detail));
+    }
+    errors
+}
+
+fn uncounted(status: &Value, path: &Path) -> Errors {
+    let mut errors = Vec::new();
+    let mut seen = Vec::new();
+    for name in ["succeeded", "failed"] {
+        let uids = texts(status, &format!("uncountedTerminatedPods.{name}"));
+        for (index, uid) in uids.into_iter().enumerate() {
+            let path = path.child(name).index(index);
+            if uid.is_empty() {
+                errors.push(FieldError::invalid(&path, uid, "must not be empty"));
+            } else if seen.contains(&uid) {
+                errors.push(FieldError::duplicate(&path, uid));
+            } else {
+                seen.push(uid);
+            }
+        }
+    }
+    errors
+}
+
+fn indexes(job: &Value, path: &Path) -> Errors {
+    let mut errors = Vec::new();
+    let completions = int(job, "spec.completions");
+    let per_index = !at(job, "spec.backoffLimitPerIndex").is_null();
+    for name in ["completedIndexes", "failedIndexes"] {
+        let found = text(job, &format!("status.{name}"));
+        if let Some(completions) = completions.filter(|_| name == "completedIndexes" || per_index)
+            && let Err(why) = indexes_total(found, completions)
+        {
+            let detail = format!("error parsing {name}: {why}");
+            errors.push(FieldError::invalid(&path.child(name), found, detail));
+        }
+    }
+    let completed = text(job, "status.completedIndexes");
+    if !completed.is_empty() && text(job, "spec.completionMode") != "Indexed" {
+        let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
+        errors.push(FieldError::invalid(&path.child("completedIndexes"), completed, detail));
+    }
+    let failed = at(job, "status.failedIndexes");
+    if !per_index && !failed.is_null() {
+        let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
+        errors.push(FieldError::invalid(&path.child("failedIndexes"), failed.clone(), detail));
     }
     errors
 }

@@ -43,10 +43,10 @@ impl Kind for Service {
         if externally_accessible(object) {
             fill(object, "spec.externalTrafficPolicy", "Cluster");
         }
-        if ["ClusterIP", "NodePort", "LoadBalancer"].contains(&text(object, "spec.type")) {
-            if !present(object, "spec.internalTrafficPolicy") {
-                set(object, "spec.internalTrafficPolicy", "Cluster");
-            }
+        let has_traffic =
+            ["ClusterIP", "NodePort", "LoadBalancer"].contains(&text(object, "spec.type"));
+        if has_traffic && !present(object, "spec.internalTrafficPolicy") {
+            set(object, "spec.internalTrafficPolicy", "Cluster");
         }
         if text(object, "spec.type") == "LoadBalancer" {
             fill(object, "spec.allocateLoadBalancerNodePorts", true);
