@@ -104,6 +104,13 @@ pub(crate) fn fill(value: &mut Value, path: &str, new: impl Into<Value>) {
     }
 }
 
+/// Sets the field at `path` where it is absent: a pointer to an empty text is a value.
+pub(crate) fn fill_absent(value: &mut Value, path: &str, new: impl Into<Value>) {
+    if !present(value, path) {
+        set(value, path, new);
+    }
+}
+
 /// Sets the field at `path` where it holds Go's zero value.
 pub(crate) fn fill_zero(value: &mut Value, path: &str, new: impl Into<Value>) {
     if is_zero(at(value, path)) {

@@ -9,7 +9,7 @@ use sluice_schema::field::{FieldError, Path};
 use crate::kind::{Context, Kind};
 use crate::kinds::core::endpoints::endpoint_address;
 use crate::validation::{Errors, addresses, immutable_text, named, names, one_of, one_of_or_unset};
-use crate::value::{at, fill, list, list_mut, present, same, set, text, texts};
+use crate::value::{at, fill_absent, list, list_mut, present, same, set, text, texts};
 
 /// The hooks of a resource of the discovery group.
 pub(super) fn kind(resource: &str) -> Option<Arc<dyn Kind>> {
@@ -24,7 +24,7 @@ impl Kind for EndpointSlice {
             if !present(port, "name") {
                 set(port, "name", "");
             }
-            fill(port, "protocol", "TCP");
+            fill_absent(port, "protocol", "TCP");
         }
     }
 

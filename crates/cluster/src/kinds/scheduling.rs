@@ -7,7 +7,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, immutable, one_of_or_unset};
-use crate::value::{at, fill, flag, number, text};
+use crate::value::{at, fill_absent, flag, number, text};
 
 /// The hooks of a resource of the scheduling group.
 pub(super) fn kind(resource: &str) -> Option<Arc<dyn Kind>> {
@@ -21,7 +21,7 @@ struct PriorityClass;
 
 impl Kind for PriorityClass {
     fn default(&self, object: &mut Value) {
-        fill(object, "preemptionPolicy", "PreemptLowerPriority");
+        fill_absent(object, "preemptionPolicy", "PreemptLowerPriority");
     }
 
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {

@@ -6,14 +6,14 @@ use sluice_schema::field::{FieldError, Path};
 use super::rules;
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, named, names, one_of, one_of_or_unset};
-use crate::value::{at, at_mut, fill, list, present, text};
+use crate::value::{at, at_mut, fill_absent, list, present, text};
 
 /// The hooks of ValidatingAdmissionPolicy.
 pub(super) struct Policy;
 
 impl Kind for Policy {
     fn default(&self, object: &mut Value) {
-        fill(object, "spec.failurePolicy", "Fail");
+        fill_absent(object, "spec.failurePolicy", "Fail");
         if let Some(constraints) = at_mut(object, "spec.matchConstraints") {
             rules::match_defaults(constraints);
         }

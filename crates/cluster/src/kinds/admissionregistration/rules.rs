@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 use sluice_schema::field::{FieldError, Path};
 
 use crate::validation::{Errors, labels, named, names, one_of_or_unset};
-use crate::value::{at, fill, list, list_mut, text, texts};
+use crate::value::{at, fill, fill_absent, list, list_mut, text, texts};
 
 /// Defaults of rules with operations.
 pub(super) fn rule_defaults(rules: &mut [Value]) {
     for rule in rules {
-        fill(rule, "scope", "*");
+        fill_absent(rule, "scope", "*");
     }
 }
 
 /// Defaults of `matchConstraints` and `matchResources`.
 pub(super) fn match_defaults(matches: &mut Value) {
-    fill(matches, "matchPolicy", "Equivalent");
+    fill_absent(matches, "matchPolicy", "Equivalent");
     fill(matches, "namespaceSelector", json!({}));
     fill(matches, "objectSelector", json!({}));
     rule_defaults(list_mut(matches, "resourceRules"));

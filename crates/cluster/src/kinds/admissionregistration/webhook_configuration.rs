@@ -6,7 +6,9 @@ use sluice_schema::field::{FieldError, Path};
 use super::rules;
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, labels, named, names, one_of_or_unset, range_message};
-use crate::value::{at, at_mut, fill, int, list, list_mut, number, present, text, texts};
+use crate::value::{
+    at, at_mut, fill, fill_absent, int, list, list_mut, number, present, text, texts,
+};
 
 /// The hooks of both webhook configurations.
 pub(super) struct WebhookConfiguration {
@@ -17,13 +19,13 @@ pub(super) struct WebhookConfiguration {
 impl Kind for WebhookConfiguration {
     fn default(&self, object: &mut Value) {
         for hook in list_mut(object, "webhooks") {
-            fill(hook, "failurePolicy", "Fail");
-            fill(hook, "matchPolicy", "Equivalent");
+            fill_absent(hook, "failurePolicy", "Fail");
+            fill_absent(hook, "matchPolicy", "Equivalent");
             fill(hook, "namespaceSelector", json!({}));
             fill(hook, "objectSelector", json!({}));
             fill(hook, "timeoutSeconds", 10);
             if self.mutating {
-                fill(hook, "reinvocationPolicy", "Never");
+                fill_absent(hook, "reinvocationPolicy", "Never");
             }
             rules::rule_defaults(list_mut(hook, "rules"));
             if let Some(service) = at_mut(hook, "clientConfig.service") {

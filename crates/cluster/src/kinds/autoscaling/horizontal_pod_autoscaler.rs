@@ -6,7 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 use super::{conversion, metrics};
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, named, names, non_negative_fields, one_of_or_unset, quantity};
-use crate::value::{at, fill, int, is_zero, list, number, present, set, text};
+use crate::value::{at, fill, fill_absent, int, is_zero, list, number, present, set, text};
 
 /// The hooks of HorizontalPodAutoscaler.
 pub(super) struct HorizontalPodAutoscaler;
@@ -95,7 +95,7 @@ impl Kind for HorizontalPodAutoscaler {
 }
 
 fn rules(object: &mut Value, path: &str, policies: Value) {
-    fill(object, &format!("{path}.selectPolicy"), "Max");
+    fill_absent(object, &format!("{path}.selectPolicy"), "Max");
     if is_zero(at(object, &format!("{path}.policies"))) {
         set(object, &format!("{path}.policies"), policies);
     }

@@ -6,7 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 use super::job_policies;
 use crate::kinds::pod_spec;
 use crate::validation::{Errors, names, non_negative_fields, one_of_or_unset};
-use crate::value::{at, fill, int, list_mut, number, present, slot, text};
+use crate::value::{at, fill, fill_absent, int, list_mut, number, present, slot, text};
 
 /// Defaults that a template of a CronJob gets as well.
 pub(super) fn defaults(spec: &mut Value) {
@@ -28,10 +28,10 @@ pub(super) fn job_defaults(spec: &mut Value) {
     fill(spec, "parallelism", 1);
     let limit = if present(spec, "backoffLimitPerIndex") { i32::MAX } else { 6 };
     fill(spec, "backoffLimit", limit);
-    fill(spec, "completionMode", "NonIndexed");
+    fill_absent(spec, "completionMode", "NonIndexed");
     fill(spec, "suspend", false);
     let policy = if present(spec, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
-    fill(spec, "podReplacementPolicy", policy);
+    fill_absent(spec, "podReplacementPolicy", policy);
     fill(spec, "manualSelector", false);
 }
 

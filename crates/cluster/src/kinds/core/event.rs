@@ -6,8 +6,9 @@ use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
-use crate::validation::{Errors, immutable, named, names};
-use crate::value::{at, is_zero, number, text};
+use crate::kinds::internal;
+use crate::validation::{Errors, IMMUTABLE, immutable, immutable_text, invalid_raw, named, names};
+use crate::value::{at, is_zero, number, same, text};
 
 /// The hooks of Event, by the group it is asked for in.
 pub(crate) enum Event {
@@ -68,19 +69,21 @@ impl Kind for Event {
             return errors;
         }
         errors.extend(series(object));
-        let fixed = [
-            ("regarding", "involvedObject"),
-            ("reason", "reason"),
-            ("note", "message"),
-            ("type", "type"),
-            ("eventTime", "eventTime"),
-            ("action", "action"),
-            ("related", "related"),
-            ("reportingController", "reportingController"),
-            ("reportingInstance", "reportingInstance"),
-        ];
-        for (field, shown) in fixed {
-            errors.extend(immutable(at(object, field), at(old, field), &Path::new(shown)));
+        let (about, before) = (at(object, "regarding"), at(old, "regarding"));
+        if !same(about, before) {
+            let printed = internal::print("ObjectReference", about);
+            errors.push(invalid_raw(&Path::new("involvedObject"), &printed, IMMUTABLE));
+        }
+        let fixed =
+            |field: &str, shown: &str| immutable_text(object, old, field, &Path::new(shown));
+        errors.extend(fixed("reason", "reason"));
+        errors.extend(fixed("note", "message"));
+        errors.extend(fixed("type", "type"));
+        for name in ["eventTime", "related"] {
+            errors.extend(immutable(at(object, name), at(old, name), &Path::new(name)));
+        }
+        for name in ["action", "reportingController", "reportingInstance"] {
+            errors.extend(fixed(name, name));
         }
         errors
     }

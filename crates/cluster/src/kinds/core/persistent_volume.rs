@@ -12,7 +12,7 @@ use crate::validation::{
     Errors, IMMUTABLE, immutable, invalid_raw, named, names, one_of_or_unset, quantity,
     required_text,
 };
-use crate::value::{at, entries, fill, list, present, restore, same, set, text};
+use crate::value::{at, entries, fill, fill_absent, list, present, restore, same, set, text};
 
 /// Every source a volume can have, in upstream's order of checks; the second word is the path
 /// where it differs.
@@ -48,7 +48,7 @@ impl Kind for PersistentVolume {
     fn default(&self, object: &mut Value) {
         fill(object, "status.phase", "Pending");
         fill(object, "spec.persistentVolumeReclaimPolicy", "Retain");
-        fill(object, "spec.volumeMode", "Filesystem");
+        fill_absent(object, "spec.volumeMode", "Filesystem");
         if present(object, "spec.hostPath") && !present(object, "spec.hostPath.type") {
             set(object, "spec.hostPath.type", "");
         }

@@ -10,7 +10,9 @@ use crate::status::Status;
 use crate::validation::{
     Errors, immutable, invalid_raw, labels, named, names, one_of_or_unset, quantity, required_text,
 };
-use crate::value::{at, entries, fill, present, remove, restore, same, set, text, texts};
+use crate::value::{
+    at, entries, fill, fill_absent, present, remove, restore, same, set, text, texts,
+};
 
 const MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
@@ -21,7 +23,7 @@ pub(crate) struct PersistentVolumeClaim;
 impl Kind for PersistentVolumeClaim {
     fn default(&self, object: &mut Value) {
         fill(object, "status.phase", "Pending");
-        fill(object, "spec.volumeMode", "Filesystem");
+        fill_absent(object, "spec.volumeMode", "Filesystem");
         fill(object, "spec.resources", json!({}));
     }
 

@@ -8,7 +8,8 @@ use crate::kind::{Context, Kind, NameRule};
 use crate::status::Status;
 use crate::validation::{Errors, addresses};
 use crate::value::{
-    at, entries, fill, is_zero, list, list_mut, number, present, remove, set, text, texts,
+    at, entries, fill, fill_absent, is_zero, list, list_mut, number, present, remove, set, text,
+    texts,
 };
 
 mod allocate;
@@ -45,8 +46,8 @@ impl Kind for Service {
         }
         let has_traffic =
             ["ClusterIP", "NodePort", "LoadBalancer"].contains(&text(object, "spec.type"));
-        if has_traffic && !present(object, "spec.internalTrafficPolicy") {
-            set(object, "spec.internalTrafficPolicy", "Cluster");
+        if has_traffic {
+            fill_absent(object, "spec.internalTrafficPolicy", "Cluster");
         }
         if text(object, "spec.type") == "LoadBalancer" {
             fill(object, "spec.allocateLoadBalancerNodePorts", true);

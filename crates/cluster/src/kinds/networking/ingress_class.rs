@@ -6,7 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 use crate::kind::{Context, Kind};
 use crate::kinds::batch::domain_prefixed_path;
 use crate::validation::{Errors, immutable_text, named, names};
-use crate::value::{at, fill, present, text};
+use crate::value::{at, fill_absent, present, text};
 
 /// The hooks of IngressClass.
 pub(super) struct IngressClass;
@@ -14,7 +14,7 @@ pub(super) struct IngressClass;
 impl Kind for IngressClass {
     fn default(&self, object: &mut Value) {
         if present(object, "spec.parameters") {
-            fill(object, "spec.parameters.scope", "Cluster");
+            fill_absent(object, "spec.parameters.scope", "Cluster");
         }
     }
 

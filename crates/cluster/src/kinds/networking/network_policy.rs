@@ -5,7 +5,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, addresses, labels, named, names, one_of_or_unset, port_number};
-use crate::value::{at, fill, int, list, list_mut, present, set, text, texts};
+use crate::value::{at, fill_absent, int, list, list_mut, present, set, text, texts};
 
 const SIDES: [(&str, &str); 2] = [("ingress", "from"), ("egress", "to")];
 
@@ -24,7 +24,7 @@ impl Kind for NetworkPolicy {
         for (side, _) in SIDES {
             for rule in list_mut(object, &format!("spec.{side}")) {
                 for port in list_mut(rule, "ports") {
-                    fill(port, "protocol", "TCP");
+                    fill_absent(port, "protocol", "TCP");
                 }
             }
         }

@@ -5,7 +5,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, immutable, one_of_or_unset};
-use crate::value::{at, fill, fill_zero, int, list, present, text, texts};
+use crate::value::{at, fill, fill_absent, fill_zero, int, list, present, text, texts};
 
 /// The hooks of CSIDriver.
 pub(super) struct CsiDriver;
@@ -15,7 +15,7 @@ impl Kind for CsiDriver {
         fill(object, "spec.attachRequired", true);
         fill(object, "spec.podInfoOnMount", false);
         fill(object, "spec.storageCapacity", false);
-        fill(object, "spec.fsGroupPolicy", "ReadWriteOnceWithFSType");
+        fill_absent(object, "spec.fsGroupPolicy", "ReadWriteOnceWithFSType");
         fill_zero(object, "spec.volumeLifecycleModes", json!(["Persistent"]));
         fill(object, "spec.requiresRepublish", false);
         fill(object, "spec.seLinuxMount", false);

@@ -6,15 +6,15 @@ use sluice_schema::field::{FieldError, Path};
 use super::{forbidden_changes, parameters, provisioner};
 use crate::kind::{Context, Kind};
 use crate::validation::{Errors, immutable, labels, one_of_or_unset};
-use crate::value::{at, fill, list, text};
+use crate::value::{at, fill_absent, list, text};
 
 /// The hooks of StorageClass.
 pub(super) struct StorageClass;
 
 impl Kind for StorageClass {
     fn default(&self, object: &mut Value) {
-        fill(object, "reclaimPolicy", "Delete");
-        fill(object, "volumeBindingMode", "Immediate");
+        fill_absent(object, "reclaimPolicy", "Delete");
+        fill_absent(object, "volumeBindingMode", "Immediate");
     }
 
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
