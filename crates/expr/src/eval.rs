@@ -1,13 +1,17 @@
 //! The evaluator: walks a program, counting what each step costs.
 
 mod fold;
+mod path;
 mod price;
+
+use path::Path;
+
+pub(crate) use path::unusable_key;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions::convert::display;
-use crate::functions::numbers::exact_int;
 use crate::functions::{Call, lists};
 use crate::program::{CallNode, Node, Program, Variables};
 use crate::value::{EvalError, Key, List, Map, Outcome, Value, contains, equal};
@@ -20,19 +24,6 @@ enum Slot<'p, 'v> {
     Lazy(&'p Node),
     /// Set.
     Ready(Outcome<'v>),
-}
-
-/// What looking something up in a value came to.
-enum Found<'v> {
-    Value(Outcome<'v>),
-    /// There is no such key.
-    Missing,
-    /// There is no such index.
-    OutOfBounds,
-    /// The value has no parts at all.
-    NoParts,
-    /// The key cannot be one.
-    Unusable(EvalError),
 }
 
 pub(crate) struct Evaluator<'p, 'v, 'a> {
@@ -128,14 +119,7 @@ impl<'p, 'v, 'a> Evaluator<'p, 'v, 'a> {
                 };
                 self.operand(chosen)
             }
-            Node::Select { operand, field, test, optional } => {
-                let value = self.operand(operand)?;
-                self.select(value, field, *test, *optional)
-            }
-            Node::Index { operand, index, optional } => {
-                let value = self.operand(operand)?;
-                self.index(value, index, *optional)
-            }
+            Node::Select { .. } | Node::Index { .. } => self.path(node).map(Path::finish),
             other => self.eval(other),
         }
     }
@@ -156,79 +140,6 @@ impl<'p, 'v, 'a> Evaluator<'p, 'v, 'a> {
         match &self.slots[slot] {
             Slot::Ready(value) => value.clone(),
             _ => Err(EvalError::new("no such attribute(s): unset")),
-        }
-    }
-
-    fn select(
-        &mut self,
-        value: Value<'v>,
-        field: &'p str,
-        test: bool,
-        optional: bool,
-    ) -> Outcome<'v> {
-        let (value, within) = match value {
-            Value::Optional(None) if test => return Ok(Value::Bool(false)),
-            Value::Optional(None) => return Ok(Value::NONE),
-            Value::Optional(Some(inner)) => (Arc::unwrap_or_clone(inner), true),
-            value => (value, false),
-        };
-        let found = look_up(&value, &Value::from(field));
-        if test {
-            let present = present(&found);
-            if within && present != Ok(true) {
-                return present.map(Value::Bool);
-            }
-            self.spend(1)?;
-            return present.map(Value::Bool);
-        }
-        let key = || field.to_owned();
-        self.qualified(found, key, within || optional)
-    }
-
-    fn index(&mut self, value: Value<'v>, index: &'p Node, optional: bool) -> Outcome<'v> {
-        let (value, within) = match value {
-            Value::Optional(None) => return Ok(Value::NONE),
-            Value::Optional(Some(inner)) => (Arc::unwrap_or_clone(inner), true),
-            value => (value, false),
-        };
-        let key = match self.operand(index) {
-            Ok(key) => key,
-            Err(error) => {
-                if !error.is_cancelled() {
-                    self.spend(u64::from(!(within || optional)))?;
-                }
-                return Err(error);
-            }
-        };
-        let found = look_up(&value, &key);
-        self.qualified(found, || display(&key), within || optional)
-    }
-
-    /// What was found, as an optional if asked so; only what is there costs.
-    fn qualified(
-        &mut self,
-        found: Found<'v>,
-        key: impl Fn() -> String,
-        optional: bool,
-    ) -> Outcome<'v> {
-        if optional {
-            return match found {
-                Found::Value(value) => {
-                    self.spend(1)?;
-                    Ok(Value::some(value?))
-                }
-                Found::Unusable(error) => Err(error),
-                Found::Missing | Found::OutOfBounds | Found::NoParts => Ok(Value::NONE),
-            };
-        }
-        self.spend(1)?;
-        match found {
-            Found::Value(value) => value,
-            Found::Unusable(error) => Err(error),
-            Found::Missing | Found::NoParts => {
-                Err(EvalError::new(format!("no such key: {}", key())))
-            }
-            Found::OutOfBounds => Err(EvalError::new(format!("index out of bounds: {}", key()))),
         }
     }
 
@@ -432,57 +343,4 @@ fn unknown(call: &CallNode, values: &[Value]) -> EvalError {
     } else {
         EvalError::new(format!("no such overload: {}", call.function))
     }
-}
-
-/// Whether a field is there; what has no fields has none.
-fn present(found: &Found) -> Result<bool, EvalError> {
-    match found {
-        Found::Value(Ok(_)) => Ok(true),
-        Found::Value(Err(error)) | Found::Unusable(error) => Err(error.clone()),
-        Found::Missing | Found::OutOfBounds | Found::NoParts => Ok(false),
-    }
-}
-
-fn look_up<'v>(value: &Value<'v>, key: &Value<'_>) -> Found<'v> {
-    if let Some(kind) = unusable_key(key) {
-        return Found::Unusable(EvalError::new(format!("invalid qualifier type: {kind}")));
-    }
-    match value {
-        Value::Map(map) => map.find(key).map_or(Found::Missing, |value| match value {
-            // A key no map could have is an error even for a test.
-            Err(error) if key.as_str().is_none() => Found::Unusable(error),
-            value => Found::Value(value),
-        }),
-        Value::List(list) => {
-            let index = match key {
-                Value::Int(index) => Some(*index),
-                Value::Uint(index) => i64::try_from(*index).ok(),
-                Value::Double(index) => exact_int(*index),
-                other => {
-                    let kind = other.type_name();
-                    let message = format!("unsupported index type '{kind}' in list");
-                    return Found::Unusable(EvalError::new(message));
-                }
-            };
-            let Some(index) = index else {
-                let shown = display(key);
-                let message = format!("unsupported index value {shown} in list");
-                return Found::Unusable(EvalError::new(message));
-            };
-            usize::try_from(index)
-                .ok()
-                .and_then(|index| list.get(index))
-                .map_or(Found::OutOfBounds, Found::Value)
-        }
-        _ => Found::NoParts,
-    }
-}
-
-/// The Go type of a value that cannot be a key.
-pub(crate) fn unusable_key(value: &Value) -> Option<&'static str> {
-    let usable = matches!(
-        value,
-        Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_)
-    );
-    (!usable).then(|| value.go_type())
 }
