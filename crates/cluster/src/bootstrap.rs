@@ -56,7 +56,7 @@ fn file(state: &State, user: &User, resource: &Resource, mut object: Value) {
         metadata::set(&mut object, "generation", 1);
     }
     let key = store::key(&namespace, metadata::name(&object));
-    let stored = resource.shape.to_storage(object);
+    let stored = resource.shape.stored_form(object);
     // The recording holds every object once.
     let _ = state.store.create(&resource.storage, &key, stored);
 }

@@ -68,12 +68,12 @@ impl Shape for BuiltIn {
         Ok(Decoded { value: decoded.value, problems: decoded.strict })
     }
 
-    fn from_storage<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
-        conversion::from_storage(&self.api_version, stored)
+    fn served<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+        conversion::served(&self.api_version, stored)
     }
 
-    fn to_storage(&self, value: Value) -> Value {
-        conversion::to_storage(value)
+    fn stored_form(&self, value: Value) -> Value {
+        conversion::stored_form(value)
     }
 
     fn merge_types(&self) -> TypeRef {

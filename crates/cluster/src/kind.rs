@@ -146,7 +146,7 @@ pub trait Kind: Send + Sync {
     fn changes_generation(&self, object: &Value, old: &Value) -> bool {
         let counts = |(name, _): &(&String, &Value)| {
             !matches!(name.as_str(), "metadata" | "apiVersion" | "kind")
-                && !(name.as_str() == "status" && self.has_status())
+                && (name.as_str() != "status" || !self.has_status())
         };
         let (Some(new), Some(old)) = (object.as_object(), old.as_object()) else {
             return object != old;

@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 
 /// A seeded source of numbers, shared by a whole cluster.
 #[derive(Debug)]
-pub struct Random(Mutex<[u64; 4]>);
+pub(crate) struct Random(Mutex<[u64; 4]>);
 
 /// The letters upstream takes for generated names: no vowels, no look-alikes.
 const SUFFIX_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Random {
     /// The numbers that belong to `seed`.
-    pub fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         let mut state = seed;
         let mut next = || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -27,7 +27,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let result = state[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         let shifted = state[1] << 17;
@@ -41,12 +41,12 @@ impl Random {
     }
 
     /// A number below `bound`; 0 when `bound` is 0.
-    pub fn below(&self, bound: u64) -> u64 {
+    pub(crate) fn below(&self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next() % bound }
     }
 
     /// A version 4 uuid.
-    pub fn uuid(&self) -> String {
+    pub(crate) fn uuid(&self) -> String {
         let (high, low) = (self.next(), self.next());
         let high = (high & !0xf000) | 0x4000;
         let low = (low & !(0b11 << 62)) | (0b10 << 62);
@@ -61,7 +61,7 @@ impl Random {
     }
 
     /// Five letters for a generated name.
-    pub fn suffix(&self) -> String {
+    pub(crate) fn suffix(&self) -> String {
         let letters = SUFFIX_LETTERS.len() as u64;
         (0..5)
             .map(|_| {

@@ -55,7 +55,7 @@ impl Registry {
         let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
         let mut out: Vec<Arc<Resource>> =
             self.builtin.values().chain(custom.values()).cloned().collect();
-        out.sort_by(|left, right| address(left).cmp(&address(right)));
+        out.sort_by_key(|left| address(left));
         out
     }
 

@@ -58,14 +58,14 @@ impl RequestInfo {
             info.verb = "watch";
             parts.remove(0);
         }
-        if parts.first() == Some(&"namespaces") {
-            if let Some(name) = parts.get(1) {
-                info.namespace = (*name).to_owned();
-                let inside = parts.len() > 2
-                    && !(parts.len() == 3 && NAMESPACE_SUBRESOURCES.contains(&parts[2]));
-                if inside {
-                    parts.drain(..2);
-                }
+        if parts.first() == Some(&"namespaces")
+            && let Some(name) = parts.get(1)
+        {
+            info.namespace = (*name).to_owned();
+            let inside = parts.len() > 2
+                && !(parts.len() == 3 && NAMESPACE_SUBRESOURCES.contains(&parts[2]));
+            if inside {
+                parts.drain(..2);
             }
         }
         let mut parts = parts.into_iter();

@@ -51,12 +51,12 @@ pub(crate) trait Shape: Send + Sync {
     }
 
     /// A stored object in this version.
-    fn from_storage<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+    fn served<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
         Cow::Borrowed(stored)
     }
 
     /// An object of this version as it is stored.
-    fn to_storage(&self, value: Value) -> Value {
+    fn stored_form(&self, value: Value) -> Value {
         value
     }
 

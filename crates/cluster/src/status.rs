@@ -49,10 +49,6 @@ fn details(name: &str, group: &str, kind: &str) -> Map<String, Value> {
     out
 }
 
-fn some(details: Map<String, Value>) -> Option<Value> {
-    Some(Value::Object(details))
-}
-
 impl Status {
     /// A failure without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
@@ -85,7 +81,7 @@ impl Status {
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {} not found", group_resource(group, resource), quote(name));
         Self {
-            details: some(details(name, group, resource)),
+            details: Some(details(name, group, resource).into()),
             ..Self::new(404, "NotFound", message)
         }
     }
@@ -107,7 +103,7 @@ impl Status {
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {} already exists", group_resource(group, resource), quote(name));
         Self {
-            details: some(details(name, group, resource)),
+            details: Some(details(name, group, resource).into()),
             ..Self::new(409, "AlreadyExists", message)
         }
     }
@@ -120,7 +116,7 @@ impl Status {
             quote(name)
         );
         Self {
-            details: some(details(name, group, resource)),
+            details: Some(details(name, group, resource).into()),
             ..Self::new(409, "Conflict", message)
         }
     }
@@ -146,7 +142,7 @@ impl Status {
         let subject = format!("{} {} is invalid", group_resource(group, kind), quote(name));
         let message =
             if errors.is_empty() { subject } else { format!("{subject}: {}", aggregate(errors)) };
-        Self { details: some(detail), ..Self::new(422, "Invalid", message) }
+        Self { details: Some(detail.into()), ..Self::new(422, "Invalid", message) }
     }
 
     /// 400.
@@ -170,7 +166,7 @@ impl Status {
             format!("{subject} {} is forbidden: {why}", quote(name))
         };
         Self {
-            details: some(details(name, group, resource)),
+            details: Some(details(name, group, resource).into()),
             ..Self::new(403, "Forbidden", message)
         }
     }
@@ -182,7 +178,7 @@ impl Status {
             quote(&group_resource(group, resource))
         );
         Self {
-            details: some(details("", group, resource)),
+            details: Some(details("", group, resource).into()),
             ..Self::new(405, "MethodNotAllowed", message)
         }
     }

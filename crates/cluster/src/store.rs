@@ -97,7 +97,7 @@ struct Tables {
 /// All objects of a cluster.
 #[derive(Debug)]
 pub(crate) struct Store {
-    tables: Mutex<Tables>,
+    inside: Mutex<Tables>,
     history_limit: usize,
     journal: tokio::sync::watch::Sender<u64>,
 }
@@ -114,14 +114,14 @@ impl Store {
     /// An empty store that keeps `history_limit` events per resource.
     pub(crate) fn new(history_limit: usize) -> Self {
         Self {
-            tables: Mutex::new(Tables { revision: 1, tables: BTreeMap::new(), generation: 0 }),
+            inside: Mutex::new(Tables { revision: 1, tables: BTreeMap::new(), generation: 0 }),
             history_limit: history_limit.max(1),
             journal: tokio::sync::watch::Sender::new(1),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The revision of the last write anywhere.

@@ -1,6 +1,8 @@
 //! A kube-rs controller with a reflector, finalizers and server-side apply lives on the cluster, in
 //! process and over TLS, while watches are closed and histories forgotten. Nothing is missed.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! What goes when something is deleted, and what stays.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, ObjectMeta, PostParams};

@@ -1,5 +1,7 @@
 //! Rollouts on simulated machines, in virtual time, with the statuses a real cluster shows.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use futures::StreamExt as _;

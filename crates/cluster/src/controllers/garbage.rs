@@ -150,7 +150,7 @@ impl GarbageCollector {
         let mut dangling = Vec::new();
         let (mut solid, mut waiting) = (0, 0);
         for owner in owners(object) {
-            match self.owner(control, key, owner) {
+            match owner_of(control, key, owner) {
                 Owner::Lives => solid += 1,
                 Owner::Dies => waiting += 1,
                 Owner::Gone => dangling.push(text(owner, "uid").to_owned()),
@@ -184,36 +184,33 @@ impl GarbageCollector {
         let options = DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() };
         let _ = control.delete(ACTOR, key, options, metadata::uid(object)).await;
     }
+}
 
-    fn owner(&self, control: &Control, key: &Key, owner: &Value) -> Owner {
-        let (group, version) = text(owner, "apiVersion").rsplit_once('/').unwrap_or(("", "v1"));
-        let Some(resource) = control.state.registry.by_kind(group, text(owner, "kind")) else {
-            tracing::debug!(
-                owner = %api_version(group, version),
-                "the owner's kind is not served; nothing is deleted"
-            );
-            return Owner::Unknown;
-        };
-        let namespace = if resource.namespaced { key.namespace.as_str() } else { "" };
-        if resource.namespaced && namespace.is_empty() {
-            return Owner::Unknown;
+/// What has become of an owner.
+fn owner_of(control: &Control, key: &Key, owner: &Value) -> Owner {
+    let (group, version) = text(owner, "apiVersion").rsplit_once('/').unwrap_or(("", "v1"));
+    let Some(resource) = control.state.registry.by_kind(group, text(owner, "kind")) else {
+        tracing::debug!(
+            owner = %api_version(group, version),
+            "the owner's kind is not served; nothing is deleted"
+        );
+        return Owner::Unknown;
+    };
+    let namespace = if resource.namespaced { key.namespace.as_str() } else { "" };
+    if resource.namespaced && namespace.is_empty() {
+        return Owner::Unknown;
+    }
+    let owner_key = Key {
+        resource: resource.storage.clone(),
+        namespace: namespace.to_owned(),
+        name: text(owner, "name").to_owned(),
+    };
+    match control.get(&owner_key) {
+        Some(value) if metadata::uid(&value) == text(owner, "uid") => {
+            let foreground = metadata::finalizers(&value).any(|name| name == FOREGROUND);
+            if metadata::is_terminating(&value) && foreground { Owner::Dies } else { Owner::Lives }
         }
-        let owner_key = Key {
-            resource: resource.storage.clone(),
-            namespace: namespace.to_owned(),
-            name: text(owner, "name").to_owned(),
-        };
-        match control.get(&owner_key) {
-            Some(value) if metadata::uid(&value) == text(owner, "uid") => {
-                let foreground = metadata::finalizers(&value).any(|name| name == FOREGROUND);
-                if metadata::is_terminating(&value) && foreground {
-                    Owner::Dies
-                } else {
-                    Owner::Lives
-                }
-            }
-            _ => Owner::Gone,
-        }
+        _ => Owner::Gone,
     }
 }
 

@@ -264,7 +264,7 @@ impl Shape for Version {
         }
     }
 
-    fn from_storage<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+    fn served<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
         if self.is_current(stored) {
             return Cow::Borrowed(stored);
         }
@@ -276,7 +276,7 @@ impl Shape for Version {
         Cow::Owned(object)
     }
 
-    fn to_storage(&self, mut value: Value) -> Value {
+    fn stored_form(&self, mut value: Value) -> Value {
         if self.served_as != self.stored_as {
             value["apiVersion"] = self.stored_as.as_str().into();
             if let Some(schema) = self.schemas.get(&self.stored_as) {

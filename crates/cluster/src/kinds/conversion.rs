@@ -22,7 +22,7 @@ const EVENT: [(&str, &str); 7] = [
 ];
 
 /// An object as it is stored.
-pub(crate) fn to_storage(object: Value) -> Value {
+pub(crate) fn stored_form(object: Value) -> Value {
     match text(&object, "apiVersion") {
         "autoscaling/v1" => autoscaler::to_v2(&object),
         "events.k8s.io/v1" => event(object, "v1"),
@@ -31,7 +31,7 @@ pub(crate) fn to_storage(object: Value) -> Value {
 }
 
 /// A stored object in the version `api_version`.
-pub(crate) fn from_storage<'a>(api_version: &str, stored: &'a Value) -> Cow<'a, Value> {
+pub(crate) fn served<'a>(api_version: &str, stored: &'a Value) -> Cow<'a, Value> {
     if text(stored, "apiVersion") == api_version {
         return Cow::Borrowed(stored);
     }
@@ -66,11 +66,11 @@ mod tests {
     #[test]
     fn events_have_other_names_in_their_own_group() {
         let events = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "note": "hello", "regarding": {"name": "p"}});
-        let stored = to_storage(events.clone());
+        let stored = stored_form(events.clone());
         assert_eq!(
             stored,
             json!({"apiVersion": "v1", "kind": "Event", "message": "hello", "involvedObject": {"name": "p"}})
         );
-        assert_eq!(from_storage("events.k8s.io/v1", &stored).into_owned(), events);
+        assert_eq!(served("events.k8s.io/v1", &stored).into_owned(), events);
     }
 }

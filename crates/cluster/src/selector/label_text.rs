@@ -131,7 +131,7 @@ impl Parser {
             Token::NotIn => "notin".to_owned(),
             other => return Err(format!("found '{}', expected: identifier", other.text())),
         };
-        check("key", &key, names::label_key(&key))?;
+        check("key", &key, &names::label_key(&key))?;
         if absent {
             return Ok(Requirement::Absent(key));
         }
@@ -164,7 +164,7 @@ impl Parser {
                 word.text().to_owned()
             }
         };
-        check(&format!("values[0][{key}]"), &value, names::label_value(&value))?;
+        check(&format!("values[0][{key}]"), &value, &names::label_value(&value))?;
         Ok(value)
     }
 
@@ -214,13 +214,13 @@ impl Parser {
             }
         }
         for (index, value) in values.iter().enumerate() {
-            check(&format!("values[{index}][{key}]"), value, names::label_value(value))?;
+            check(&format!("values[{index}][{key}]"), value, &names::label_value(value))?;
         }
         Ok(values.into_iter().collect())
     }
 }
 
-fn check(field: &str, value: &str, problems: Vec<String>) -> Result<(), String> {
+fn check(field: &str, value: &str, problems: &[String]) -> Result<(), String> {
     if problems.is_empty() {
         return Ok(());
     }

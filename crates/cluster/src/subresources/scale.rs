@@ -25,7 +25,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
             .store
             .get(&call.resource.storage, &call.key())
             .ok_or_else(|| call.resource.not_found(&call.info.name))?;
-        let parent = call.resource.shape.from_storage(&stored.value);
+        let parent = call.resource.shape.served(&stored.value);
         check_replicas(call, &parent, &paths)?;
         let scale = scale_of(&parent, &paths);
         return Ok(body::object(200, call.wanted.encoding, &scale));

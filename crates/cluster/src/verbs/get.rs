@@ -12,5 +12,5 @@ pub(crate) fn serve(call: &Call) -> Result<Response<Body>, Status> {
         .store
         .get(&call.resource.storage, &call.key())
         .ok_or_else(|| call.resource.not_found(&call.info.name))?;
-    super::respond(call, 200, &call.resource.shape.from_storage(&stored.value))
+    super::respond(call, 200, &call.resource.shape.served(&stored.value))
 }

@@ -64,7 +64,7 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
     let mut rest = listing.items.iter();
     let mut last = None;
     for (key, stored) in rest.by_ref() {
-        let object = call.resource.shape.from_storage(&stored.value);
+        let object = call.resource.shape.served(&stored.value);
         if labels.matches(&object) && fields.matches(&call.resource, &object) {
             items.push(object.into_owned());
             last = Some(key);
@@ -135,9 +135,9 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
             let rows = resource.columns.rows(&selection.items, include, now);
             table::table(
                 call.wanted.form,
-                metadata.into(),
+                &metadata.into(),
                 Some(resource.columns.definitions()),
-                rows,
+                &rows,
             )
         }
     };

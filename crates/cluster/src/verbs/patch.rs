@@ -38,7 +38,7 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
             .update(name, Precondition::Computed, false, &mut |live| {
                 let object = patched(call, live)?;
                 warnings.clear();
-                let mut object = retyped(call, object, validation, &mut warnings)?;
+                let mut object = retyped(call, &object, validation, &mut warnings)?;
                 check_name(call, &object)?;
                 writer.check_namespace(&mut object)?;
                 Ok(object)
@@ -169,7 +169,7 @@ fn refused(error: PatchError) -> Status {
 /// A patched object as its type again, with defaults.
 fn retyped(
     call: &Call,
-    object: Value,
+    object: &Value,
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value, Status> {
@@ -182,7 +182,7 @@ fn retyped(
             let patch = Document::parse(&call.body).map(Document::into_value).unwrap_or_default();
             patch::go_value(&patch)
         } else {
-            managed::to_json(&object)
+            managed::to_json(object)
         }
     };
     let invalid = |why: &str, name: &str, kind: &str, group: &str| {

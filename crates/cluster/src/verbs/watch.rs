@@ -24,7 +24,7 @@ use crate::store::{Change, Event};
 use crate::table::{self, Include};
 
 /// Bookmarks come about this often.
-const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
+const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
 /// A watch without a timeout of its own lasts this long, up to twice.
 const SHORTEST_TIMEOUT: u64 = 1800;
 
@@ -55,7 +55,7 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
             .list(&call.resource.storage, &prefix, None, None)
             .map_err(|_| Status::internal("the newest state could not be listed"))?;
         for (_, stored) in &listing.items {
-            let object = call.resource.shape.from_storage(&stored.value);
+            let object = call.resource.shape.served(&stored.value);
             if call.fits_path(&object)
                 && labels.matches(&object)
                 && fields.matches(&call.resource, &object)
@@ -175,9 +175,9 @@ impl EventForm {
                 let version = crate::metadata::text(object, "resourceVersion");
                 table::table(
                     self.call.wanted.form,
-                    json!({"resourceVersion": version}),
+                    &json!({"resourceVersion": version}),
                     definitions,
-                    vec![row],
+                    &[row],
                 )
             }
         };
@@ -278,9 +278,8 @@ impl Stream {
         let resource = &call.resource;
         let fits =
             |value: &Value| self.labels.matches(value) && self.fields.matches(resource, value);
-        let object = resource.shape.from_storage(&event.object.value);
-        let before =
-            event.previous.as_ref().map(|previous| resource.shape.from_storage(&previous.value));
+        let object = resource.shape.served(&event.object.value);
+        let before = event.previous.as_ref().map(|previous| resource.shape.served(&previous.value));
         let was = before.as_ref().is_some_and(|before| fits(before));
         let is = event.change != Change::Deleted && fits(&object);
         match (was, is) {

@@ -101,10 +101,10 @@ impl Writer<'_> {
             }
             return Ok(Written { object: Arc::new(object), warnings });
         }
-        let stored = resource.shape.to_storage(object);
+        let stored = resource.shape.stored_form(object);
         match self.state.store.create(&resource.storage, &self.key(&name), stored) {
             Ok(stored) => Ok(Written {
-                object: Arc::new(resource.shape.from_storage(&stored.value).into_owned()),
+                object: Arc::new(resource.shape.served(&stored.value).into_owned()),
                 warnings,
             }),
             Err(Refused::Exists | Refused::Missing | Refused::Stale) => Err(self.taken(&name)),

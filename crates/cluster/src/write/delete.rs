@@ -63,7 +63,7 @@ impl Writer<'_> {
             let Some(stored) = self.state.store.get(&resource.storage, &self.key(name)) else {
                 return Err(resource.not_found(name));
             };
-            let old = resource.shape.from_storage(&stored.value).into_owned();
+            let old = resource.shape.served(&stored.value).into_owned();
             self.check_delete(name, options, &old)?;
             admission::admit(self, Operation::Delete, name, None, Some(&old)).await?;
             if let Some(deleted) = self.delete_once(name, options, &stored, &old)? {
@@ -141,10 +141,10 @@ impl Writer<'_> {
         if object == *old {
             return Ok(Some(Deleted::Lingers(Arc::new(object))));
         }
-        let value = resource.shape.to_storage(object);
+        let value = resource.shape.stored_form(object);
         match self.state.store.update(&resource.storage, &key, stored.revision, value) {
             Ok(stored) => {
-                let object = Arc::new(resource.shape.from_storage(&stored.value).into_owned());
+                let object = Arc::new(resource.shape.served(&stored.value).into_owned());
                 Ok(Some(Deleted::Lingers(object)))
             }
             Err(Refused::Stale) => Ok(None),

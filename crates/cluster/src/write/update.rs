@@ -43,11 +43,11 @@ impl Writer<'_> {
             let Some(stored) = self.state.store.get(&resource.storage, &self.key(name)) else {
                 return Err(resource.not_found(name));
             };
-            let old = resource.shape.from_storage(&stored.value).into_owned();
+            let old = resource.shape.served(&stored.value).into_owned();
             let wanted = compute(&old)?;
-            match self.update_once(name, precondition, owned, &stored, &old, wanted).await? {
-                Some(written) => return Ok(written),
-                None => continue,
+            let tried = self.update_once(name, precondition, owned, &stored, &old, wanted).await?;
+            if let Some(written) = tried {
+                return Ok(written);
             }
         }
         Err(Status::modified(&resource.group, &resource.plural, name))
@@ -101,11 +101,11 @@ impl Writer<'_> {
                 .delete(&resource.storage, &key, stored.revision)
                 .map(|_| Arc::new(object))
         } else {
-            let value = resource.shape.to_storage(object);
+            let value = resource.shape.stored_form(object);
             self.state
                 .store
                 .update(&resource.storage, &key, stored.revision, value)
-                .map(|stored| Arc::new(resource.shape.from_storage(&stored.value).into_owned()))
+                .map(|stored| Arc::new(resource.shape.served(&stored.value).into_owned()))
         };
         match result {
             Ok(object) => Ok(Some(Written { object, warnings })),

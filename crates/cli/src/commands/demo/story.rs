@@ -18,7 +18,7 @@ const MANAGER: &str = "sluice-demo";
 /// How often the live line looks at the cluster.
 const GLANCE: Duration = Duration::from_millis(40);
 /// No chapter takes longer than this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Tells the whole story.
 pub(super) async fn tell(client: &Client, screen: &mut Screen) -> Result<(), Error> {
