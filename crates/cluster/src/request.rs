@@ -34,12 +34,12 @@ impl RequestInfo {
         let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         match parts.first().copied() {
             Some("api") if parts.len() >= 3 => {
-                info.version = parts[1].to_owned();
+                parts[1].clone_into(&mut info.version);
                 parts.drain(..2);
             }
             Some("apis") if parts.len() >= 4 => {
-                info.group = parts[1].to_owned();
-                info.version = parts[2].to_owned();
+                parts[1].clone_into(&mut info.group);
+                parts[2].clone_into(&mut info.version);
                 parts.drain(..3);
             }
             _ => return info,
@@ -61,7 +61,7 @@ impl RequestInfo {
         if parts.first() == Some(&"namespaces")
             && let Some(name) = parts.get(1)
         {
-            info.namespace = (*name).to_owned();
+            (*name).clone_into(&mut info.namespace);
             let inside = parts.len() > 2
                 && !(parts.len() == 3 && NAMESPACE_SUBRESOURCES.contains(&parts[2]));
             if inside {
@@ -69,9 +69,9 @@ impl RequestInfo {
             }
         }
         let mut parts = parts.into_iter();
-        info.resource = parts.next().unwrap_or_default().to_owned();
-        info.name = parts.next().unwrap_or_default().to_owned();
-        info.subresource = parts.next().unwrap_or_default().to_owned();
+        parts.next().unwrap_or_default().clone_into(&mut info.resource);
+        parts.next().unwrap_or_default().clone_into(&mut info.name);
+        parts.next().unwrap_or_default().clone_into(&mut info.subresource);
         info.rest = parts.map(str::to_owned).collect();
         if info.name.is_empty() {
             info.verb = match info.verb {

@@ -89,7 +89,7 @@ struct Table {
 #[derive(Debug)]
 struct Tables {
     revision: u64,
-    tables: BTreeMap<GroupResource, Table>,
+    by_resource: BTreeMap<GroupResource, Table>,
     /// Bumped to end all open watches.
     generation: u64,
 }
@@ -114,7 +114,7 @@ impl Store {
     /// An empty store that keeps `history_limit` events per resource.
     pub(crate) fn new(history_limit: usize) -> Self {
         Self {
-            inside: Mutex::new(Tables { revision: 1, tables: BTreeMap::new(), generation: 0 }),
+            inside: Mutex::new(Tables { revision: 1, by_resource: BTreeMap::new(), generation: 0 }),
             history_limit: history_limit.max(1),
             journal: tokio::sync::watch::Sender::new(1),
         }
@@ -159,7 +159,7 @@ impl Store {
         if revision > now {
             return Err(Unreadable::Future);
         }
-        let Some(table) = tables.tables.get(resource) else {
+        let Some(table) = tables.by_resource.get(resource) else {
             return Ok(Listing { items: Vec::new(), revision });
         };
         let start = after.map_or(Bound::Included(prefix), Bound::Excluded);
@@ -200,7 +200,7 @@ impl Store {
         value: Value,
     ) -> Result<Arc<Stored>, Refused> {
         let mut tables = self.lock();
-        if tables.tables.get(resource).is_some_and(|table| table.objects.contains_key(key)) {
+        if tables.by_resource.get(resource).is_some_and(|table| table.objects.contains_key(key)) {
             return Err(Refused::Exists);
         }
         Ok(self.write(&mut tables, resource, key, value))
@@ -244,7 +244,7 @@ impl Store {
         let revision = tables.revision + 1;
         let object = Arc::new(stamped(value, revision));
         let known =
-            tables.tables.get(resource).is_some_and(|table| table.objects.contains_key(key));
+            tables.by_resource.get(resource).is_some_and(|table| table.objects.contains_key(key));
         let change = if known { Change::Modified } else { Change::Added };
         self.record(tables, resource, key, change, object.clone());
         object
@@ -259,7 +259,7 @@ impl Store {
         object: Arc<Stored>,
     ) {
         tables.revision = object.revision;
-        let table = tables.tables.entry(resource.clone()).or_default();
+        let table = tables.by_resource.entry(resource.clone()).or_default();
         let key: Arc<str> = match table.objects.get_key_value(key) {
             Some((known, _)) => known.clone(),
             None => key.into(),
@@ -288,7 +288,7 @@ impl Store {
         if tables.revision == seen {
             return (out, seen);
         }
-        for (resource, table) in &tables.tables {
+        for (resource, table) in &tables.by_resource {
             if seen < table.compacted {
                 out.extend(table.objects.iter().map(|(key, object)| {
                     let event = Event {
@@ -312,7 +312,7 @@ impl Store {
     pub(crate) fn compact(&self) {
         let mut tables = self.lock();
         let revision = tables.revision;
-        for table in tables.tables.values_mut() {
+        for table in tables.by_resource.values_mut() {
             table.history.clear();
             table.compacted = revision;
         }
@@ -323,7 +323,7 @@ impl Store {
         let mut tables = self.lock();
         tables.generation += 1;
         let revision = tables.revision;
-        for table in tables.tables.values() {
+        for table in tables.by_resource.values() {
             table.news.send_replace(revision);
         }
     }
@@ -335,7 +335,7 @@ fn check_unchanged<'a>(
     key: &str,
     read: u64,
 ) -> Result<&'a Arc<Stored>, Refused> {
-    let current = tables.tables.get(resource).and_then(|table| table.objects.get(key));
+    let current = tables.by_resource.get(resource).and_then(|table| table.objects.get(key));
     match current {
         None => Err(Refused::Missing),
         Some(object) if object.revision != read => Err(Refused::Stale),

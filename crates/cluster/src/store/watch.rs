@@ -33,7 +33,7 @@ impl Store {
     ) -> Result<Watch, Ended> {
         let mut tables = self.lock();
         let generation = tables.generation;
-        let table = tables.tables.entry(resource.clone()).or_default();
+        let table = tables.by_resource.entry(resource.clone()).or_default();
         if since < table.compacted {
             return Err(Ended::Expired(table.compacted));
         }
@@ -60,7 +60,7 @@ impl Watch {
         if tables.generation != self.generation {
             return Err(Ended::Closed);
         }
-        let Some(table) = tables.tables.get(&self.resource) else {
+        let Some(table) = tables.by_resource.get(&self.resource) else {
             return Ok(Vec::new());
         };
         if self.seen < table.compacted {
