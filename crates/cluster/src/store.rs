@@ -136,12 +136,12 @@ impl Store {
 
     /// One object.
     pub(crate) fn get(&self, resource: &GroupResource, key: &str) -> Option<Arc<Stored>> {
-        self.lock().tables.get(resource)?.objects.get(key).cloned()
+        self.lock().by_resource.get(resource)?.objects.get(key).cloned()
     }
 
     /// How many objects there are under `prefix`.
     pub(crate) fn count(&self, resource: &GroupResource) -> usize {
-        self.lock().tables.get(resource).map_or(0, |table| table.objects.len())
+        self.lock().by_resource.get(resource).map_or(0, |table| table.objects.len())
     }
 
     /// The objects whose key starts with `prefix` and is greater than `after`, now or (with `at`)

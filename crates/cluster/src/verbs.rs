@@ -90,7 +90,8 @@ pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response
                 metadata.insert("resourceVersion".to_owned(), version.into());
             }
             let definitions = call.resource.columns.definitions();
-            let table = table::table(call.wanted.form, &metadata.into(), Some(definitions), &[row]);
+            let table =
+                table::table(call.wanted.form, &metadata.into(), Some(definitions), vec![row]);
             body::object(code, call.wanted.encoding, &table)
         }
     })

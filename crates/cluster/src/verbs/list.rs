@@ -137,7 +137,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
                 call.wanted.form,
                 &metadata.into(),
                 Some(resource.columns.definitions()),
-                &rows,
+                rows,
             )
         }
     };

@@ -177,7 +177,7 @@ impl EventForm {
                     self.call.wanted.form,
                     &json!({"resourceVersion": version}),
                     definitions,
-                    &[row],
+                    vec![row],
                 )
             }
         };
