@@ -121,7 +121,7 @@ pub(crate) fn partial(object: &Value) -> Value {
 /// A table of `rows`. Only the first event of a watch carries definitions.
 pub(crate) fn table(
     form: Form,
-    list_metadata: &Value,
+    list_metadata: Value,
     definitions: Option<Vec<Value>>,
     mut rows: Vec<Value>,
 ) -> Value {

@@ -91,7 +91,7 @@ pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response
             }
             let definitions = call.resource.columns.definitions();
             let table =
-                table::table(call.wanted.form, &metadata.into(), Some(definitions), vec![row]);
+                table::table(call.wanted.form, metadata.into(), Some(definitions), vec![row]);
             body::object(code, call.wanted.encoding, &table)
         }
     })

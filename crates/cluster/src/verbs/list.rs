@@ -135,7 +135,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
             let rows = resource.columns.rows(&selection.items, include, now);
             table::table(
                 call.wanted.form,
-                &metadata.into(),
+                metadata.into(),
                 Some(resource.columns.definitions()),
                 rows,
             )

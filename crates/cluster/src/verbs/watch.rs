@@ -175,7 +175,7 @@ impl EventForm {
                 let version = crate::metadata::text(object, "resourceVersion");
                 table::table(
                     self.call.wanted.form,
-                    &json!({"resourceVersion": version}),
+                    json!({"resourceVersion": version}),
                     definitions,
                     vec![row],
                 )
