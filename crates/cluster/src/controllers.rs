@@ -9,22 +9,33 @@
 //! ([`Controller::reconcile`]). It is called again whenever something it looked at may have changed,
 //! so it computes from the state and keeps none.
 
+mod addresses;
+mod autoscaler;
 mod cluster_role_aggregation;
 mod condition;
 pub(crate) mod control;
+mod cron_job;
+mod daemon_set;
 mod deployment;
+mod disruption;
+mod endpoints;
 mod garbage;
 mod hash;
+mod history;
+mod job;
 mod kubelet;
 mod namespace;
 mod nodes;
 mod pods;
 mod queue;
+mod quota;
 mod recorder;
 mod replica_set;
 mod scheduler;
 mod service_account;
 mod service_account_token;
+mod stateful_set;
+mod volumes;
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -125,6 +136,15 @@ fn workloads() -> Vec<Arc<dyn Controller>> {
         Arc::new(deployment::DeploymentController),
         Arc::new(replica_set::REPLICA_SETS),
         Arc::new(replica_set::REPLICATION_CONTROLLERS),
+        Arc::new(stateful_set::StatefulSetController),
+        Arc::new(daemon_set::DaemonSetController),
+        Arc::new(job::JobController),
+        Arc::new(cron_job::CronJobController),
+        Arc::new(endpoints::EndpointsController),
+        Arc::new(volumes::VolumeController),
+        Arc::new(disruption::DisruptionController),
+        Arc::new(autoscaler::Autoscaler),
+        Arc::new(quota::QuotaController),
     ]
 }
 
@@ -134,6 +154,7 @@ fn machines() -> Vec<Arc<dyn Controller>> {
         Arc::new(nodes::NodeController),
         Arc::new(scheduler::Scheduler::default()),
         Arc::new(kubelet::Kubelet::default()),
+        Arc::new(addresses::AddressController),
     ]
 }
 

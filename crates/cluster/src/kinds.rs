@@ -9,7 +9,7 @@ mod apiextensions;
 mod apiregistration;
 mod apps;
 mod autoscaling;
-mod batch;
+pub(crate) mod batch;
 mod certificates;
 pub(crate) mod conversion;
 mod coordination;

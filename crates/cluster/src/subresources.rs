@@ -2,6 +2,7 @@
 
 mod binding;
 mod eviction;
+mod log;
 mod scale;
 mod token;
 
@@ -32,6 +33,7 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
         ("binding", "create") => binding::serve(&call).await,
         ("token", "create") => token::serve(&call),
         ("eviction", "create") => eviction::serve(&call).await,
+        ("log", "get") => log::serve(&call),
         ("attach" | "exec" | "portforward" | "proxy", _) => Err(no_machine(&call)),
         // `status`, and those that change a part of the object: `approval`, `ephemeralcontainers`,
         // `finalize`,

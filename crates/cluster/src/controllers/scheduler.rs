@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+pub(super) use self::affinity::node_matches;
 use self::fit::Machine;
+pub(super) use self::fit::tolerates;
 use super::control::{Actor, Control, Object};
 use super::{Controller, Key, Next, Reconcile, condition, pods};
 use crate::store::{Change, Event, GroupResource};

@@ -9,7 +9,7 @@ mod job;
 mod job_policies;
 mod job_spec;
 mod job_status;
-mod schedule;
+pub(crate) mod schedule;
 
 pub(crate) use job_spec::domain_prefixed_path;
 

@@ -10,7 +10,7 @@ const FIELDS: [(u32, u32, &[&str]); 5] = [
 ];
 
 /// Five sets of bits (minute, hour, day of month, month, day of week), or what is wrong.
-pub(super) fn parse(text: &str) -> Result<[u64; 5], String> {
+pub(crate) fn parse(text: &str) -> Result<[u64; 5], String> {
     let mut text = text;
     if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") {
         let Some((_, rest)) = text.split_once(' ') else {
