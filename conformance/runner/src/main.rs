@@ -57,6 +57,8 @@ struct SessionArguments {
     name: String,
 }
 
+/// The version of the server that goldens are recorded from.
+const SERVER: &str = "v1.35.4";
 const GOLDENS: &str = "goldens/1.35.4";
 
 fn main() -> ExitCode {
@@ -92,6 +94,12 @@ async fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Record { kubeconfig, filters } => {
             let target = Target::Kubeconfig(kubeconfig.clone());
+            let version = target.version().await?;
+            if version != SERVER {
+                return Err(
+                    format!("the goldens are {SERVER}'s, and this server is {version}").into()
+                );
+            }
             for script in Suite::read(&scripts, filters)?.0 {
                 let golden = record(&script, &target).await?;
                 golden.write(&goldens, &script)?;
@@ -183,7 +191,7 @@ async fn record(script: &Script, target: &Target) -> Result<Golden, Box<dyn std:
     if let Some(waiting) = exchanges.iter().find(|exchange| exchange.unmet) {
         return Err(format!("{}: `{}` waited in vain", script.id(), waiting.title).into());
     }
-    Ok(Golden::of(script, "v1.35.4", normalise(&script.text, exchanges)))
+    Ok(Golden::of(script, SERVER, normalise(&script.text, exchanges)))
 }
 
 async fn compare_all(

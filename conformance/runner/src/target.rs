@@ -46,6 +46,15 @@ pub(crate) enum Server {
 }
 
 impl Target {
+    /// What a real server says its version is.
+    pub async fn version(&self) -> Result<String, TargetError> {
+        let Self::Kubeconfig(path) = self else { return Ok("embedded".to_owned()) };
+        let failed = |error| TargetError::Kubeconfig(path.clone(), error);
+        let client = Client::try_from(config(path).await.map_err(failed)?);
+        let info = client.map_err(TargetError::Client)?.apiserver_version().await;
+        Ok(info.map_err(TargetError::Client)?.git_version)
+    }
+
     pub(crate) async fn server(&self, script: &Script) -> Result<Server, TargetError> {
         match self {
             Self::Kubeconfig(path) => Ok(Server::Remote(Box::new(
