@@ -24,6 +24,9 @@ enum Command {
         /// How to reach the server
         #[arg(long)]
         kubeconfig: PathBuf,
+        /// The server runs workloads: only the scripts that need that
+        #[arg(long)]
+        workloads: bool,
         /// Only scripts whose AREA/NAME contains one of these
         filters: Vec<String>,
     },
@@ -32,6 +35,9 @@ enum Command {
         /// How to reach the server; without it the embedded one answers
         #[arg(long)]
         kubeconfig: Option<PathBuf>,
+        /// The real server runs workloads: only the scripts that need that
+        #[arg(long, requires = "kubeconfig")]
+        workloads: bool,
         /// Also write the differences, grouped by cause, to this file
         #[arg(long)]
         summary: Option<PathBuf>,
@@ -92,7 +98,7 @@ async fn run(arguments: &Arguments) -> Outcome {
     let scripts = arguments.folder.join("scripts");
     let goldens = arguments.folder.join(GOLDENS);
     match &arguments.command {
-        Command::Record { kubeconfig, filters } => {
+        Command::Record { kubeconfig, workloads, filters } => {
             let target = Target::Kubeconfig(kubeconfig.clone());
             let version = target.version().await?;
             if version != SERVER {
@@ -100,20 +106,24 @@ async fn run(arguments: &Arguments) -> Outcome {
                     format!("the goldens are {SERVER}'s, and this server is {version}").into()
                 );
             }
-            for script in Suite::read(&scripts, filters)?.0 {
+            let mut suite = Suite::read(&scripts, filters)?;
+            suite.0.retain(|script| script.workloads == *workloads);
+            for script in suite.0 {
                 let golden = record(&script, &target).await?;
                 golden.write(&goldens, &script)?;
                 say(&format!("{:>4} answers  {}\n", golden.answers.len(), script.id()));
             }
             Ok(true)
         }
-        Command::Play { kubeconfig, summary, filters } => {
+        Command::Play { kubeconfig, workloads, summary, filters } => {
             let target = kubeconfig.clone().map_or(Target::Embedded, Target::Kubeconfig);
             if matches!(target, Target::Embedded) {
                 // Its waits are over as soon as nothing is left to do.
                 tokio::time::pause();
             }
-            let report = compare_all(&Suite::read(&scripts, filters)?, &goldens, &target).await?;
+            let mut suite = Suite::read(&scripts, filters)?;
+            suite.0.retain(|script| kubeconfig.is_none() || script.workloads == *workloads);
+            let report = compare_all(&suite, &goldens, &target).await?;
             if let Some(path) = summary {
                 std::fs::write(path, report.summary())?;
             }

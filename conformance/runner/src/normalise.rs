@@ -38,6 +38,8 @@ struct Context {
     versions: BTreeMap<String, BTreeSet<u64>>,
     /// Generated names and what stands for them.
     generated: BTreeMap<String, String>,
+    /// Hashes of pod templates and what stands for them; another server may hash otherwise.
+    hashes: BTreeMap<String, String>,
     /// Allocated cluster addresses and node ports, by the name of the service that has them.
     allocated: BTreeMap<String, String>,
     /// Values that only have to be the same where they were the same, by rule.
@@ -61,6 +63,7 @@ impl Context {
             uids: BTreeMap::new(),
             versions: BTreeMap::new(),
             generated: BTreeMap::new(),
+            hashes: BTreeMap::new(),
             allocated: BTreeMap::new(),
             seen: BTreeMap::new(),
             masked: BTreeMap::new(),
@@ -86,6 +89,16 @@ impl Context {
 
     fn survey_metadata(&mut self, metadata: &Map<String, Value>) {
         let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+        for label in ["pod-template-hash", "controller-revision-hash"] {
+            let hash =
+                metadata.get("labels").and_then(|labels| labels.get(label)).and_then(Value::as_str);
+            if let Some(hash) = hash
+                && !self.hashes.contains_key(hash)
+            {
+                let number = self.hashes.len() + 1;
+                self.hashes.insert(hash.to_owned(), format!("<hash:{number}>"));
+            }
+        }
         let Some(name) = text("name") else { return };
         // The server cuts a prefix so that the suffix still fits into a label's length.
         if let Some(prefix) = text("generateName").map(|prefix| prefix.get(..58).unwrap_or(prefix))
@@ -101,7 +114,10 @@ impl Context {
                 + 1;
             self.generated.insert(name.to_owned(), format!("{prefix}<suffix:{number}>"));
         }
-        let name = self.generated.get(name).cloned().unwrap_or_else(|| name.to_owned());
+        let mut name = self.generated.get(name).cloned().unwrap_or_else(|| name.to_owned());
+        for (hash, stand_in) in &self.hashes {
+            name = name.replace(hash, stand_in);
+        }
         let Some(uid) = text("uid") else { return };
         if !self.uids.contains_key(uid) {
             let name = format!("{name}@{}", self.step);

@@ -186,9 +186,7 @@ impl Session {
                 let mut exchange = self.send(step).await?;
                 left -= 1;
                 exchange.unmet = left == 0;
-                if left == 0
-                    || step.until.as_ref().is_none_or(|condition| holds(condition, &exchange))
-                {
+                if left == 0 || step.until.iter().all(|condition| holds(condition, &exchange)) {
                     break exchange;
                 }
                 tokio::time::sleep(POLL.0).await;
@@ -356,6 +354,7 @@ fn holds(condition: &Condition, exchange: &Exchange) -> bool {
     match condition {
         Condition::Equals(pointer, value) => exchange.status < 400 && at(pointer) == Some(value),
         Condition::Exists(pointer) => exchange.status < 400 && at(pointer).is_some(),
+        Condition::Absent(pointer) => exchange.status < 400 && at(pointer).is_none(),
         Condition::Status(code) => exchange.status == *code,
     }
 }

@@ -56,8 +56,8 @@ pub struct Step {
     pub reading: Reading,
     /// Played, but neither counted nor compared.
     pub quiet: bool,
-    /// The request is sent again until this holds.
-    pub until: Option<Condition>,
+    /// The request is sent again until all of these hold.
+    pub until: Vec<Condition>,
 }
 
 /// How an answer's body is read.
@@ -84,6 +84,8 @@ pub enum Condition {
     Equals(String, serde_json::Value),
     /// There is something at a JSON pointer.
     Exists(String),
+    /// There is nothing at a JSON pointer.
+    Absent(String),
     /// The answer has this status code.
     Status(u16),
 }
@@ -206,11 +208,13 @@ impl Step {
                 self.reading = Reading::Events { count, then_quiet: rest.ends_with("then quiet") };
             }
             "until" => {
-                self.until = Some(if let Some((pointer, value)) = rest.split_once("==") {
+                self.until.push(if let Some((pointer, value)) = rest.split_once("==") {
                     let value = serde_json::from_str(value.trim()).map_err(|e| e.to_string())?;
                     Condition::Equals(pointer.trim().to_owned(), value)
                 } else if let Some(pointer) = rest.strip_suffix(" exists") {
                     Condition::Exists(pointer.to_owned())
+                } else if let Some(pointer) = rest.strip_suffix(" absent") {
+                    Condition::Absent(pointer.to_owned())
                 } else if let Some(code) = rest.strip_prefix("status ") {
                     Condition::Status(code.parse().map_err(|_| "status takes a number")?)
                 } else {
@@ -250,7 +254,7 @@ mod tests {
         assert_eq!(one.headers, [("As".to_owned(), "jane".to_owned())]);
         assert_eq!(one.body, "{\n}");
         assert_eq!(one.captures["uid"], "/metadata/uid");
-        assert_eq!(one.until, Some(Condition::Equals("/a".to_owned(), "b".into())));
+        assert_eq!(one.until, [Condition::Equals("/a".to_owned(), "b".into())]);
         assert_eq!(two.reading, Reading::Events { count: 2, then_quiet: true });
     }
 

@@ -70,6 +70,18 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "template hash",
+        rewrite: template_hash,
+        equal: (
+            r#"[{"metadata":{"labels":{"pod-template-hash":"5d8f6"}}},"web-5d8f6"]"#,
+            r#"[{"metadata":{"labels":{"pod-template-hash":"7b9c4"}}},"web-7b9c4"]"#,
+        ),
+        differ: (
+            r#"[{"metadata":{"labels":{"pod-template-hash":"5d8f6"}}},"web-5d8f6"]"#,
+            r#"[{"metadata":{"labels":{"pod-template-hash":"7b9c4"}}},"web-5d8f6"]"#,
+        ),
+    },
+    Rule {
         name: "token volume",
         rewrite: token_volume,
         equal: (r#"{"name":"kube-api-access-bcdfg"}"#, r#"{"name":"kube-api-access-24567"}"#),
@@ -298,6 +310,17 @@ fn generated_name(context: &mut Context, leaf: &Leaf<'_>) -> Option<Value> {
     for (name, stand_in) in &context.generated {
         if new.contains(name.as_str()) {
             new = new.replace(name.as_str(), stand_in);
+        }
+    }
+    (new != text).then_some(Value::String(new))
+}
+
+fn template_hash(context: &mut Context, leaf: &Leaf<'_>) -> Option<Value> {
+    let text = leaf.value.as_str()?;
+    let mut new = text.to_owned();
+    for (hash, stand_in) in &context.hashes {
+        if new.contains(hash.as_str()) {
+            new = new.replace(hash.as_str(), stand_in);
         }
     }
     (new != text).then_some(Value::String(new))
