@@ -22,6 +22,9 @@ mod storage;
 
 use crate::printer::Printer;
 
+/// How the scale of any built-in object is printed.
+pub(crate) const SCALE: Printer = autoscaling::scale::PRINTER;
+
 /// How objects of a built-in resource are printed; `None` means `NAME` and `CREATED AT`.
 pub(crate) fn printer(group: &str, resource: &str) -> Option<Printer> {
     match group {

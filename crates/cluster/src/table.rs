@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::kinds::conversion::as_stored;
 use crate::metadata;
 use crate::negotiate::Form;
 use crate::printer::{Description, Printer};
@@ -73,7 +74,7 @@ impl Columns {
     /// One row.
     pub(crate) fn row(&self, object: &Value, include: Include, now: Timestamp) -> Value {
         let cells = match self {
-            Self::BuiltIn(printer) => (printer.cells)(object, now),
+            Self::BuiltIn(printer) => (printer.cells)(&as_stored(object), now),
             Self::Computed(columns) => columns.cells(object, now),
             Self::Default => vec![
                 metadata::name(object).into(),
@@ -109,8 +110,9 @@ fn default_definitions() -> Vec<Value> {
     ]
 }
 
-/// The object's metadata as `PartialObjectMetadata`.
+/// The object's metadata as `PartialObjectMetadata`; like the cells it is that of the stored version.
 pub(crate) fn partial(object: &Value) -> Value {
+    let object = as_stored(object);
     json!({
         "kind": PARTIAL,
         "apiVersion": "meta.k8s.io/v1",

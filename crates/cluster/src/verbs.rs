@@ -20,7 +20,7 @@ use crate::call::Call;
 use crate::decode;
 use crate::negotiate::Form;
 use crate::status::Status;
-use crate::table::{self, Include};
+use crate::table::{self, Columns, Include};
 
 /// Serves a request.
 pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
@@ -70,6 +70,16 @@ pub(crate) fn not_allowed() -> Status {
 
 /// One object, in the form that was asked for.
 pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, Status> {
+    respond_in(call, &call.resource.columns, code, object)
+}
+
+/// One object, in the form that was asked for; a table has these columns.
+pub(crate) fn respond_in(
+    call: &Call,
+    columns: &Columns,
+    code: u16,
+    object: &Value,
+) -> Result<Response<Body>, Status> {
     Ok(match call.wanted.form {
         Form::Object => body::object(code, call.wanted.encoding, object),
         Form::Metadata => body::object(code, call.wanted.encoding, &table::partial(object)),
@@ -83,13 +93,13 @@ pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response
         }
         Form::Table | Form::OldTable => {
             let include = include(call)?;
-            let row = call.resource.columns.row(object, include, call.state.clock.now());
+            let row = columns.row(object, include, call.state.clock.now());
             let mut metadata = serde_json::Map::new();
             let version = crate::metadata::text(object, "resourceVersion");
             if !version.is_empty() {
                 metadata.insert("resourceVersion".to_owned(), version.into());
             }
-            let definitions = call.resource.columns.definitions();
+            let definitions = columns.definitions();
             let table =
                 table::table(call.wanted.form, metadata.into(), Some(definitions), vec![row]);
             body::object(code, call.wanted.encoding, &table)

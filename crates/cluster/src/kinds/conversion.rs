@@ -30,6 +30,16 @@ pub(crate) fn stored_form(object: Value) -> Value {
     }
 }
 
+/// An object as it would be stored, whatever version it is in.
+pub(crate) fn as_stored(object: &Value) -> Cow<'_, Value> {
+    match (text(object, "apiVersion"), text(object, "kind")) {
+        ("autoscaling/v1", "HorizontalPodAutoscaler") | ("events.k8s.io/v1", "Event") => {
+            Cow::Owned(to_storage(object.clone()))
+        }
+        _ => Cow::Borrowed(object),
+    }
+}
+
 /// A stored object in the version `api_version`.
 pub(crate) fn served<'a>(api_version: &str, stored: &'a Value) -> Cow<'a, Value> {
     if text(stored, "apiVersion") == api_version {

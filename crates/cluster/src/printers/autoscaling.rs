@@ -1,6 +1,7 @@
 //! The tables of the group `autoscaling`.
 
 mod horizontal_pod_autoscaler;
+pub(super) mod scale;
 
 use crate::printer::Printer;
 

@@ -10,8 +10,9 @@ use crate::call::Call;
 use crate::resource::ScalePaths;
 use crate::selector::label_selector_text;
 use crate::status::Status;
+use crate::table::Columns;
 use crate::write::Precondition;
-use crate::{decode, metadata, verbs};
+use crate::{decode, metadata, printers, verbs};
 
 pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let paths = call.resource.shape.scale_paths().unwrap_or_else(|| ScalePaths {
@@ -28,7 +29,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
         let parent = call.resource.shape.served(&stored.value);
         check_replicas(call, &parent, &paths)?;
         let scale = scale_of(&parent, &paths);
-        return Ok(body::object(200, call.wanted.encoding, &scale));
+        return respond(call, &scale);
     }
     let dry_run = call.dry_run()?;
     let manager = call.manager();
@@ -49,7 +50,14 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
             with_replicas(call, parent, &old, &scale, &paths)
         })
         .await?;
-    Ok(body::object(200, call.wanted.encoding, &scale_of(&written.object, &paths)))
+    respond(call, &scale_of(&written.object, &paths))
+}
+
+fn respond(call: &Call, scale: &Value) -> Result<Response<Body>, Status> {
+    if call.resource.shape.is_custom() {
+        return Ok(body::object(200, call.wanted.encoding, scale));
+    }
+    verbs::respond_in(call, &Columns::BuiltIn(printers::SCALE), 200, scale)
 }
 
 /// A custom object has a scale only while it says how many replicas it wants.

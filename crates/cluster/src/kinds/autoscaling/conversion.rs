@@ -76,8 +76,7 @@ pub(crate) fn to_v2(object: &Value) -> Value {
     let mut metrics = from_annotation(&mut out, METRICS);
     if let Some(percent) = remove(&mut out, "spec.targetCPUUtilizationPercentage") {
         let target = json!({"type": "Utilization", "averageUtilization": percent});
-        metrics
-            .insert(0, json!({"type": "Resource", "resource": {"name": "cpu", "target": target}}));
+        metrics.push(json!({"type": "Resource", "resource": {"name": "cpu", "target": target}}));
     }
     if !metrics.is_empty() {
         set(&mut out, "spec.metrics", metrics);
@@ -86,18 +85,20 @@ pub(crate) fn to_v2(object: &Value) -> Value {
         set(&mut out, "spec.behavior", behavior);
     }
     let mut current = from_annotation(&mut out, CURRENT);
-    if let Some(percent) = remove(&mut out, "status.currentCPUUtilizationPercentage") {
+    // The annotation knows more than the field.
+    let percent = remove(&mut out, "status.currentCPUUtilizationPercentage");
+    if let (true, Some(percent)) = (current.is_empty(), percent) {
         let reading = json!({"averageUtilization": percent, "averageValue": "0"});
-        current.insert(
-            0,
-            json!({"type": "Resource", "resource": {"name": "cpu", "current": reading}}),
-        );
+        current.push(json!({"type": "Resource", "resource": {"name": "cpu", "current": reading}}));
     }
     if !current.is_empty() {
         set(&mut out, "status.currentMetrics", current);
     }
     if let Some(conditions) = take_annotation(&mut out, CONDITIONS) {
         set(&mut out, "status.conditions", conditions);
+    }
+    if entries(&out, "metadata.annotations").is_empty() {
+        remove(&mut out, "metadata.annotations");
     }
     out
 }
@@ -125,7 +126,7 @@ pub(crate) fn to_v1(object: &Value) -> Value {
         }
         let others: Vec<Value> = metrics
             .iter()
-            .filter(|metric| !is_cpu(metric, field))
+            .filter(|metric| annotation == CURRENT || !is_cpu(metric, field))
             .map(|m| renamed(m, true))
             .collect();
         remove(&mut out, from);
@@ -210,11 +211,14 @@ mod tests {
             "spec": {
                 "maxReplicas": 3,
                 "metrics": [
-                    {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}},
                     {"type": "Pods", "pods": {"metric": {"name": "qps"}, "target": {"type": "AverageValue", "averageValue": "10"}}},
+                    {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}},
                 ],
                 "behavior": {"scaleDown": {"selectPolicy": "Max"}},
             },
+            "status": {"currentMetrics": [
+                {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 20, "averageValue": "7m"}}},
+            ]},
         });
         let v1 = to_v1(&v2);
         assert_eq!(
@@ -225,8 +229,6 @@ mod tests {
             entries(&v1, "metadata.annotations")[METRICS],
             r#"[{"pods":{"metricName":"qps","targetAverageValue":"10"},"type":"Pods"}]"#
         );
-        let mut back = to_v2(&v1);
-        assert_eq!(remove(&mut back, "metadata.annotations"), Some(json!({})));
-        assert_eq!(back, v2);
+        assert_eq!(to_v2(&v1), v2);
     }
 }

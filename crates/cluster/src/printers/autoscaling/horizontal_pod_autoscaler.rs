@@ -53,26 +53,15 @@ fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 fn targets(object: &Value) -> String {
-    let specs = list(object, "spec.metrics");
     let statuses = list(object, "status.currentMetrics");
-    let all: Vec<String> = if specs.is_empty() {
-        first_version(object).into_iter().collect()
-    } else {
-        let status = |index| statuses.get(index).unwrap_or(&Value::Null);
-        specs.iter().enumerate().map(|(index, spec)| metric(spec, status(index))).collect()
-    };
+    let status = |index| statuses.get(index).unwrap_or(&Value::Null);
+    let specs = list(object, "spec.metrics").iter().enumerate();
+    let all: Vec<String> = specs.map(|(index, spec)| metric(spec, status(index))).collect();
     match all.len() {
         0 => "<none>".to_owned(),
         1..=SHOWN => all.join(", "),
         count => format!("{} + {} more...", all[..SHOWN].join(", "), count - SHOWN),
     }
-}
-
-/// The one metric of `autoscaling/v1`.
-fn first_version(object: &Value) -> Option<String> {
-    let target = int(object, "spec.targetCPUUtilizationPercentage")?;
-    let current = percent(at(object, "status.currentCPUUtilizationPercentage"), "<unknown>");
-    Some(format!("cpu: {current}/{target}%"))
 }
 
 fn metric(spec: &Value, status: &Value) -> String {
@@ -169,11 +158,5 @@ mod tests {
                 json!({"spec": {"metrics": metrics}, "status": {"currentMetrics": current}});
             assert_eq!(targets(&object), expected, "{metrics}");
         }
-    }
-
-    #[test]
-    fn the_first_version_has_one_metric() {
-        let object = json!({"spec": {"targetCPUUtilizationPercentage": 70}});
-        assert_eq!(targets(&object), "cpu: <unknown>/70%");
     }
 }

@@ -1,4 +1,4 @@
-//! Events of either group: what happened to which object, and when.
+//! Events: what happened to which object, and when.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -25,41 +25,25 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
-    // The two groups name the same fields differently.
-    let either = |core: &str, events: &str| or(text(object, core), text(object, events)).to_owned();
-    let ago = |core: &str, events: &str| {
-        Some(either(core, events))
-            .filter(|moment| !moment.is_empty())
-            .map(|moment| since(&moment, now))
-    };
-    let first = ago("firstTimestamp", "deprecatedFirstTimestamp")
-        .unwrap_or_else(|| since(text(object, "eventTime"), now));
+    let first = or(text(object, "firstTimestamp"), text(object, "eventTime"));
     let (last, count) = if present(object, "series") {
-        (since(text(object, "series.lastObservedTime"), now), number(object, "series.count"))
+        (text(object, "series.lastObservedTime"), number(object, "series.count"))
     } else {
-        let count = number(object, "count").max(number(object, "deprecatedCount"));
-        let last = ago("lastTimestamp", "deprecatedLastTimestamp");
-        (last.unwrap_or_else(|| first.clone()), count.max(1))
+        (or(text(object, "lastTimestamp"), first), number(object, "count").max(1))
     };
-    let kind = either("involvedObject.kind", "regarding.kind").to_lowercase();
-    let name = either("involvedObject.name", "regarding.name");
-    let target = if name.is_empty() { kind } else { format!("{kind}/{name}") };
-    let component = either("source.component", "deprecatedSource.component");
-    let component =
-        or(&component, or(text(object, "reportingComponent"), text(object, "reportingController")));
-    let host = either("source.host", "deprecatedSource.host");
-    let host = or(&host, text(object, "reportingInstance"));
-    let source =
-        if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") };
+    let kind = text(object, "involvedObject.kind").to_lowercase();
+    let name = text(object, "involvedObject.name");
+    let component = or(text(object, "source.component"), text(object, "reportingComponent"));
+    let host = or(text(object, "source.host"), text(object, "reportingInstance"));
     cells![
-        last,
+        since(last, now),
         text(object, "type"),
         text(object, "reason"),
-        target,
-        either("involvedObject.fieldPath", "regarding.fieldPath"),
-        source,
-        either("message", "note").trim(),
-        first,
+        if name.is_empty() { kind } else { format!("{kind}/{name}") },
+        text(object, "involvedObject.fieldPath"),
+        if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") },
+        text(object, "message").trim(),
+        since(first, now),
         count,
         metadata::name(object),
     ]
@@ -79,12 +63,6 @@ mod tests {
             (json!({}), "<unknown>", "<unknown>", 1),
             (json!({"eventTime": first}), "60s", "60s", 1),
             (json!({"firstTimestamp": first, "lastTimestamp": last, "count": 3}), "60s", "10s", 3),
-            (
-                json!({"deprecatedFirstTimestamp": first, "deprecatedLastTimestamp": last}),
-                "60s",
-                "10s",
-                1,
-            ),
             (
                 json!({"eventTime": first, "series": {"lastObservedTime": last, "count": 7}}),
                 "60s",
