@@ -34,7 +34,7 @@ pub(crate) fn stored_form(object: Value) -> Value {
 pub(crate) fn as_stored(object: &Value) -> Cow<'_, Value> {
     match (text(object, "apiVersion"), text(object, "kind")) {
         ("autoscaling/v1", "HorizontalPodAutoscaler") | ("events.k8s.io/v1", "Event") => {
-            Cow::Owned(to_storage(object.clone()))
+            Cow::Owned(stored_form(object.clone()))
         }
         _ => Cow::Borrowed(object),
     }
