@@ -12,6 +12,7 @@ mod environment;
 mod host;
 mod mounts;
 mod overlaps;
+mod parts;
 mod probes;
 mod quality;
 mod resources;
@@ -24,6 +25,9 @@ mod warnings;
 pub(crate) use containers::containers_of;
 pub(crate) use defaults::{pod_defaults, spec_defaults};
 pub(crate) use mounts::no_backsteps;
+pub(crate) use parts::{
+    keep_all_but_ephemeral, keep_all_but_resources, validate_ephemeral, validate_resize,
+};
 pub(crate) use probes::port_number_or_name;
 pub(crate) use quality::quality_of_service;
 pub(crate) use resources::{container_resource_name, quantity_value, resource_name};

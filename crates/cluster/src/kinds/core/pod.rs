@@ -43,14 +43,20 @@ impl Kind for Pod {
 
     fn prepare_update(
         &self,
-        _context: &Context<'_>,
+        context: &Context<'_>,
         object: &mut Value,
         old: &Value,
     ) -> Result<(), Status> {
-        // What admission set at creation stays although nobody repeats it.
-        for path in ["spec.priority", "spec.preemptionPolicy"] {
-            if !present(object, path) {
-                restore(object, old, path);
+        match context.subresource {
+            "ephemeralcontainers" => pod_spec::keep_all_but_ephemeral(object, old),
+            "resize" => pod_spec::keep_all_but_resources(object, old),
+            // What admission set at creation stays although nobody repeats it.
+            _ => {
+                for path in ["spec.priority", "spec.preemptionPolicy"] {
+                    if !present(object, path) {
+                        restore(object, old, path);
+                    }
+                }
             }
         }
         Ok(())
@@ -67,8 +73,12 @@ impl Kind for Pod {
         pod_spec::validate_pod_create(object)
     }
 
-    fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        pod_spec::validate_pod_update(object, old)
+    fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
+        match context.subresource {
+            "ephemeralcontainers" => pod_spec::validate_ephemeral(object, old),
+            "resize" => pod_spec::validate_resize(object, old),
+            _ => pod_spec::validate_pod_update(object, old),
+        }
     }
 
     fn validate_status_update(
