@@ -56,6 +56,9 @@ pub(crate) async fn admit(
         ("", "persistentvolumes") if creates => {
             storage_protection::admit(object, "kubernetes.io/pv-protection");
         }
+        ("storage.k8s.io", "volumeattributesclasses") if creates => {
+            storage_protection::admit(object, "kubernetes.io/vac-protection");
+        }
         ("networking.k8s.io", "ingresses") if creates => default_class::ingress(writer, object),
         (
             "rbac.authorization.k8s.io",

@@ -107,7 +107,8 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
         return Err(unrecognized(resource, &why, body));
     }
     if !given_kind.is_empty() && given_kind != resource.kind {
-        let (group, version) = given_version.rsplit_once('/').unwrap_or(("", &given_version));
+        let version =
+            given_version.rsplit_once('/').map_or(&*given_version, |(_, version)| version);
         if resource.shape.is_custom() && given_version == expected {
             let path = Path::new("kind");
             let why = format!("must be {}", resource.kind);
@@ -116,15 +117,7 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
             let name = name.and_then(Document::as_str).unwrap_or_default();
             return Err(Status::invalid(&resource.group, &given_kind, name, &[error]));
         }
-        let why = if recorded_kind(group, version, &given_kind) {
-            format!(
-                "converting ({version}.{given_kind}) to ({}.{}): unknown conversion",
-                internal_package(&resource.group),
-                resource.kind
-            )
-        } else {
-            not_registered(&given_kind, &given_version)
-        };
+        let why = not_this_kind(resource, &given_kind, &given_version);
         let version = if version.is_empty() { &resource.version } else { version };
         return Err(Status::bad_request(format!(
             "{given_kind} in version {} cannot be handled as a {}: {why}",
@@ -205,6 +198,20 @@ pub(crate) fn check_options_kind(document: &Document, expected: &str) -> Result<
         return Ok(());
     }
     Err(Status::bad_request(not_registered(kind, text("apiVersion"))))
+}
+
+/// Why an object of some kind is none of this resource's.
+pub(crate) fn not_this_kind(resource: &Resource, kind: &str, api_version: &str) -> String {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    if recorded_kind(group, version, kind) {
+        format!(
+            "converting ({version}.{kind}) to ({}.{}): unknown conversion",
+            internal_package(&resource.group),
+            resource.kind
+        )
+    } else {
+        not_registered(kind, api_version)
+    }
 }
 
 /// What upstream's scheme says about a kind that it does not know.

@@ -157,7 +157,7 @@ fn built_in_resource(group: &str, version: &str, found: &recorded::Resource) -> 
         shape: Arc::new(BuiltIn::new(group, version, &found.kind)),
         columns: printers::printer(group, &found.name).map_or(Columns::Default, Columns::BuiltIn),
         storage,
-        deprecation: None,
+        deprecation: deprecation(group, &found.name),
         storage_hash: Some(found.storage_version_hash.clone()).filter(|hash| !hash.is_empty()),
         definition: 0,
     }
@@ -185,4 +185,16 @@ pub(crate) fn of_bodies(group: &str, version: &str, kind: &str, hooks: Arc<dyn K
         storage_hash: None,
         definition: 0,
     }
+}
+
+/// The warning that requests to a deprecated built-in resource earn.
+fn deprecation(group: &str, plural: &str) -> Option<String> {
+    let text = match (group, plural) {
+        ("", "componentstatuses") => "v1 ComponentStatus is deprecated in v1.19+",
+        ("", "endpoints") => {
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
 }

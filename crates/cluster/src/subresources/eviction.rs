@@ -60,6 +60,11 @@ fn check_budgets(call: &Call, pod: &Value) -> Result<(), Status> {
         [budget] if budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0) > 0 => Ok(()),
         [budget] => {
             let name = metadata::name(budget);
+            let observed = budget["status"]["observedGeneration"].as_i64().unwrap_or(0);
+            let generation = metadata::of(budget).get("generation").and_then(Value::as_i64);
+            if observed < generation.unwrap_or(0) {
+                return Err(unprocessed(name));
+            }
             let healthy = budget["status"]["currentHealthy"].as_i64().unwrap_or(0);
             let desired = budget["status"]["desiredHealthy"].as_i64().unwrap_or(0);
             let message = format!(
@@ -78,4 +83,18 @@ fn check_budgets(call: &Call, pod: &Value) -> Result<(), Status> {
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         )),
     }
+}
+
+/// 429: nobody has counted yet how many pods the budget has.
+fn unprocessed(name: &str) -> Status {
+    let message = format!("The disruption budget {name} is still being processed by the server.");
+    let status = Status::new(
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+    );
+    status.with_details(json!({
+        "causes": [{"reason": "DisruptionBudget", "message": message}],
+        "retryAfterSeconds": 10,
+    }))
 }

@@ -1,5 +1,7 @@
 //! `scale`: how many replicas, the same for every kind that has them.
 
+use std::sync::{Arc, LazyLock};
+
 use http::Response;
 use serde_json::{Map, Value, json};
 use sluice_base::gojson::quote;
@@ -7,12 +9,17 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::body::{self, Body};
 use crate::call::Call;
-use crate::resource::ScalePaths;
+use crate::kind::Plain;
+use crate::registry;
+use crate::resource::{Resource, ScalePaths};
 use crate::selector::label_selector_text;
 use crate::status::Status;
 use crate::table::Columns;
 use crate::write::Precondition;
 use crate::{decode, metadata, printers, verbs};
+
+static SCALE: LazyLock<Resource> =
+    LazyLock::new(|| registry::of_bodies("autoscaling", "v1", "Scale", Arc::new(Plain)));
 
 pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let paths = call.resource.shape.scale_paths().unwrap_or_else(|| ScalePaths {
@@ -35,7 +42,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let manager = call.manager();
     let writer = call.writer(&manager, dry_run);
     let wanted = if call.info.verb == "update" {
-        Some(decode::parse(call.content_type(), &call.body)?.into_value())
+        Some(decode::object_of(call, &SCALE, &mut Vec::new())?)
     } else {
         None
     };

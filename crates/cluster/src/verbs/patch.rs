@@ -189,6 +189,16 @@ fn retyped(
         let error = FieldError::invalid(&Path::new("patch"), shown(), why);
         Status::invalid(group, kind, name, &[error])
     };
+    if object["kind"] != *resource.kind || object["apiVersion"] != *resource.api_version() {
+        let (kind, version) = (&object["kind"], &object["apiVersion"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        return Err(invalid(
+            &decode::not_this_kind(resource, &text(kind), &text(version)),
+            "",
+            "",
+            "",
+        ));
+    }
     let decoded = if strategic {
         resource.shape.restore(object.clone())
     } else {

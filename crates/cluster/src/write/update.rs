@@ -169,12 +169,11 @@ impl Writer<'_> {
             metadata::copy(object, old, "uid");
         }
         metadata::copy(object, old, "creationTimestamp");
-        if metadata::is_terminating(old) {
-            metadata::copy(object, old, "deletionTimestamp");
-            metadata::copy(object, old, "deletionGracePeriodSeconds");
-        } else {
-            metadata::set(object, "deletionTimestamp", Value::Null);
-            metadata::set(object, "deletionGracePeriodSeconds", Value::Null);
+        // Left out means unchanged; anything else is for validation to refuse.
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+            if metadata::of(object).get(field).is_none_or(Value::is_null) {
+                metadata::copy(object, old, field);
+            }
         }
         metadata::set(object, "selfLink", Value::Null);
         metadata::copy(object, old, "resourceVersion");
