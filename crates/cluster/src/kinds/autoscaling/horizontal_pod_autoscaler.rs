@@ -57,7 +57,7 @@ impl Kind for HorizontalPodAutoscaler {
         let target = at(spec, "scaleTargetRef");
         errors.extend(reference(target, &path.child("scaleTargetRef")));
         let version = text(target, "apiVersion");
-        if !version.contains('/') {
+        if version.split_once('/').is_none_or(|(group, _)| group.is_empty()) {
             let place = path.child("scaleTargetRef").child("apiVersion");
             let detail = "apiVersion must specify API group";
             errors.push(FieldError::invalid(&place, version, detail));

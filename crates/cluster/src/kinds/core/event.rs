@@ -78,6 +78,8 @@ impl Kind for Event {
             |field: &str, shown: &str| immutable_text(object, old, field, &Path::new(shown));
         errors.extend(fixed("reason", "reason"));
         errors.extend(fixed("note", "message"));
+        // Upstream looks at the reason twice.
+        errors.extend(fixed("reason", "reason"));
         errors.extend(fixed("type", "type"));
         for name in ["eventTime", "related"] {
             errors.extend(immutable(at(object, name), at(old, name), &Path::new(name)));
