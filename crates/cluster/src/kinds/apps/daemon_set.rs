@@ -48,6 +48,10 @@ fn set_template_generation(object: &mut Value, count: i64) {
 
 impl Kind for DaemonSet {
     fn default(&self, object: &mut Value) {
+        // The field is always there, so whoever creates a DaemonSet comes to own the annotation.
+        if !entries(object, "metadata.annotations").contains_key(TEMPLATE_GENERATION) {
+            set_template_generation(object, 0);
+        }
         let Some(spec) = slot(object, "spec") else { return };
         fill(spec, "updateStrategy.type", "RollingUpdate");
         if text(spec, "updateStrategy.type") == "RollingUpdate" {
