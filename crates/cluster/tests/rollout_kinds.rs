@@ -284,6 +284,28 @@ async fn a_service_finds_its_ready_pods_and_their_logs_can_be_read() {
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_container_that_crashes_is_started_again_ever_later() {
+    let (_cluster, client) = client(9).await;
+    let pod = json!({
+        "metadata": {"name": "web", "annotations": {"sluice.dev/simulate": "crash-loop"}},
+        "spec": {"containers": containers()},
+    });
+    let pods: Api<Pod> = create(&client, pod).await;
+    let reason = |pod: &Value| {
+        pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    };
+    let pod = until(&pods, "web", 60, reason).await;
+    assert_eq!(pod["status"]["phase"], "Running");
+    let status = &pod["status"]["containerStatuses"][0];
+    assert_eq!(status["restartCount"], 1, "the first restart comes at once: {status:#}");
+    assert_eq!(status["lastState"]["terminated"]["exitCode"], 1);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let pod = until(&pods, "web", 60, reason).await;
+    let restarts = pod["status"]["containerStatuses"][0]["restartCount"].as_i64().unwrap();
+    assert!((5..=7).contains(&restarts), "10, 20, 40, 80, 160 and 300 seconds: {restarts}");
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn what_fits_nowhere_says_why() {
     let (_cluster, client) = client(7).await;
     let pod = json!({

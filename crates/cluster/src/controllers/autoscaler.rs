@@ -110,7 +110,16 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
     } else if current < least {
         wanted = least;
     } else {
-        wanted = measure(control, scaler, current, least, most, &mut status, &now).await;
+        let measured = measure(control, scaler, current, least, most, &mut status, &now).await;
+        status["currentReplicas"] = current.into();
+        let Some(measured) = measured else {
+            // Upstream leaves the metrics it could not read as empty entries.
+            status["desiredReplicas"] = 0.into();
+            status["currentMetrics"] = json!([{"type": ""}]);
+            write(control, key, scaler, status).await;
+            return;
+        };
+        wanted = measured;
     }
     status["currentReplicas"] = current.into();
     status["desiredReplicas"] = wanted.into();
@@ -139,7 +148,7 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
     write(control, key, scaler, status).await;
 }
 
-/// The replicas that the metric asks for; without one, those that are there.
+/// The replicas that the metric asks for, if there is one.
 async fn measure(
     control: &Control,
     scaler: &Value,
@@ -148,7 +157,7 @@ async fn measure(
     most: i64,
     status: &mut Value,
     now: &str,
-) -> i64 {
+) -> Option<i64> {
     let metric = value::list(scaler, "spec.metrics").first();
     let resource = metric.map_or("cpu", |metric| value::text(metric, "resource.name"));
     let goal = metric.and_then(|metric| value::int(metric, "resource.target.averageUtilization"));
@@ -162,7 +171,12 @@ async fn measure(
         let reason = "FailedGetResourceMetric";
         condition::set(status, "ScalingActive", "False", reason, &message, now);
         control.tell(TELLER, scaler, Word::warning(reason, &why)).await;
-        return current;
+        let metrics = value::list(scaler, "spec.metrics").len().max(1);
+        let why = format!(
+            "invalid metrics ({metrics} invalid out of {metrics}), first error is: failed to get {resource} resource metric value: {why}"
+        );
+        control.tell(TELLER, scaler, Word::warning("FailedComputeMetricsReplicas", &why)).await;
+        return None;
     };
     let message = format!(
         "the HPA was able to successfully calculate a replica count from {resource} resource utilization (percentage of request)"
@@ -190,7 +204,7 @@ async fn measure(
         ("False", "DesiredWithinRange", "the desired count is within the acceptable range")
     };
     condition::set(status, "ScalingLimited", state, reason, message, now);
-    wanted.clamp(least, most)
+    Some(wanted.clamp(least, most))
 }
 
 async fn write(control: &Control, key: &Key, scaler: &Value, status: Value) {

@@ -191,7 +191,8 @@ fn endpoint(service: &Value, pod: &Value) -> Value {
 async fn sync_slices(control: &Control, service: &Object, pods: &[Object]) {
     let namespace = metadata::namespace(service);
     let mut by_ports: BTreeMap<String, (Vec<Value>, Vec<Value>)> = BTreeMap::new();
-    for pod in pods {
+    let placed = pods.iter().filter(|pod| !value::text(pod, "spec.nodeName").is_empty());
+    for pod in placed {
         let ports = ports_for(service, pod);
         let entry = by_ports.entry(Value::from(ports.clone()).to_string());
         entry.or_insert_with(|| (ports, Vec::new())).1.push(endpoint(service, pod));
@@ -218,6 +219,9 @@ async fn sync_slices(control: &Control, service: &Object, pods: &[Object]) {
     labels.insert(MANAGED_BY.to_owned(), SLICE_CONTROLLER.into());
     let trigger = control.now();
     for (ports, endpoints) in wanted {
+        // Nobody owns a list that was never set.
+        let list = |items: Vec<Value>| if items.is_empty() { Value::Null } else { items.into() };
+        let (ports, endpoints) = (list(ports), list(endpoints));
         let Some(slice) = known.next() else {
             let slice = json!({
                 "metadata": {
@@ -235,8 +239,8 @@ async fn sync_slices(control: &Control, service: &Object, pods: &[Object]) {
             let _ = control.create(SLICES, &resource, namespace, slice).await;
             continue;
         };
-        let same = value::same(&slice["endpoints"], &json!(endpoints))
-            && value::same(&slice["ports"], &json!(ports))
+        let same = value::same(&slice["endpoints"], &endpoints)
+            && value::same(&slice["ports"], &ports)
             && slice["metadata"]["labels"] == json!(labels);
         if same {
             continue;
@@ -244,8 +248,8 @@ async fn sync_slices(control: &Control, service: &Object, pods: &[Object]) {
         let key = slice_key(&slice);
         let _ = control
             .update(SLICES, &key, "", &mut |slice| {
-                slice["endpoints"] = json!(endpoints);
-                slice["ports"] = json!(ports);
+                slice["endpoints"] = endpoints.clone();
+                slice["ports"] = ports.clone();
                 slice["metadata"]["labels"] = json!(labels);
                 slice["metadata"]["annotations"][TRIGGER] = trigger.as_str().into();
             })
@@ -276,11 +280,12 @@ async fn sync_endpoints(control: &Control, key: &Key, service: &Value, pods: &[O
             .or_insert_with(|| if ports.is_empty() { json!({}) } else { json!({"ports": ports}) });
         let ready = pods::is_ready(pod) || value::flag(service, "spec.publishNotReadyAddresses");
         let list = if ready { "addresses" } else { "notReadyAddresses" };
-        let mut address = json!({
-            "ip": value::text(pod, "status.podIP"),
-            "nodeName": value::text(pod, "spec.nodeName"),
-            "targetRef": reference(pod),
-        });
+        let mut address =
+            json!({"ip": value::text(pod, "status.podIP"), "targetRef": reference(pod)});
+        let node = value::text(pod, "spec.nodeName");
+        if !node.is_empty() {
+            address["nodeName"] = node.into();
+        }
         let hostname = value::text(pod, "spec.hostname");
         if !hostname.is_empty() && value::text(pod, "spec.subdomain") == metadata::name(service) {
             address["hostname"] = hostname.into();
@@ -297,11 +302,13 @@ async fn sync_endpoints(control: &Control, key: &Key, service: &Value, pods: &[O
     let target = Key::new("", "endpoints", &key.namespace, &key.name);
     let Some(known) = control.object(&target) else {
         let mut endpoints = json!({
-            "metadata": {"name": key.name, "namespace": key.namespace, "labels": labels},
+            "metadata": {
+                "name": key.name, "namespace": key.namespace, "labels": labels,
+                "annotations": {TRIGGER: trigger},
+            },
         });
         if !subsets.is_empty() {
             endpoints["subsets"] = subsets.into();
-            endpoints["metadata"]["annotations"] = json!({TRIGGER: trigger});
         }
         let _ = control.create(ENDPOINTS, &target.resource, &key.namespace, endpoints).await;
         return;

@@ -234,7 +234,7 @@ impl<'a> Sync<'a> {
         let namespace = metadata::namespace(self.set);
         match self.control.create(TELLER.actor, &resource, namespace, pod).await {
             Ok(_) => {
-                let message = format!("create Pod {name} in StatefulSet {set} successful");
+                let message = format!("Create Pod {name} in StatefulSet {set} successful");
                 self.tell(Word::normal("SuccessfulCreate", &message)).await;
                 true
             }
@@ -243,7 +243,7 @@ impl<'a> Sync<'a> {
             }
             Err(status) => {
                 let message =
-                    format!("create Pod {name} in StatefulSet {set} failed error: {status}");
+                    format!("Create Pod {name} in StatefulSet {set} failed error: {status}");
                 self.tell(Word::warning("FailedCreate", &message)).await;
                 false
             }
@@ -268,13 +268,13 @@ impl<'a> Sync<'a> {
         let set = metadata::name(self.set);
         match self.control.create(TELLER.actor, &resource, namespace, claim).await {
             Ok(_) => {
-                let message = format!("create Claim {name} Pod {pod} in StatefulSet {set} success");
+                let message = format!("Create Claim {name} Pod {pod} in StatefulSet {set} success");
                 self.tell(Word::normal("SuccessfulCreate", &message)).await;
                 true
             }
             Err(status) => {
                 let message = format!(
-                    "create Claim {name} for Pod {pod} in StatefulSet {set} failed error: {status}"
+                    "Create Claim {name} for Pod {pod} in StatefulSet {set} failed error: {status}"
                 );
                 self.tell(Word::warning("FailedCreate", &message)).await;
                 false
@@ -291,7 +291,7 @@ impl<'a> Sync<'a> {
             .await
             .is_ok()
         {
-            let message = format!("delete Pod {name} in StatefulSet {set} successful");
+            let message = format!("Delete Pod {name} in StatefulSet {set} successful");
             self.tell(Word::normal("SuccessfulDelete", &message)).await;
         }
     }

@@ -19,7 +19,8 @@ impl Indexes {
     pub(super) fn of(job: &Value) -> Self {
         let used = value::text(job, "spec.completionMode") == "Indexed";
         let total = value::int(job, "spec.completions").filter(|_| used);
-        Self { total, done: parse(value::text(job, "status.completedIndexes")) }
+        let done = parse(value::text(job, "status.completedIndexes"), total.unwrap_or(0));
+        Self { total, done }
     }
 
     pub(super) fn is_used(&self) -> bool {
@@ -81,10 +82,12 @@ pub(super) fn mark(pod: &mut Value, key: &str, index: i64) {
     }
 }
 
-fn parse(text: &str) -> BTreeSet<i64> {
+/// The indexes below `total` that a text names.
+fn parse(text: &str, total: i64) -> BTreeSet<i64> {
     let ranges = text.split(',').filter_map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<i64>().ok()?..=last.parse::<i64>().ok()?)
+        let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
+        Some(first.max(0)..(last.saturating_add(1)).min(total))
     });
     ranges.flatten().collect()
 }
@@ -116,7 +119,7 @@ mod tests {
     fn indexes_are_printed_as_ranges_of_three_and_more() {
         let set: BTreeSet<i64> = [0, 1, 2, 4, 6, 7].into();
         assert_eq!(print(&set), "0-2,4,6,7");
-        assert_eq!(parse("0-2,4,6,7"), set);
-        assert!(parse("").is_empty());
+        assert_eq!(parse("0-2,4,6,7-9", 8), set);
+        assert!(parse("", 8).is_empty());
     }
 }

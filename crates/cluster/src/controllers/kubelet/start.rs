@@ -121,6 +121,7 @@ impl Life {
             random.next()
         );
         started.state = State::Running { since: control.now() };
+        started.restarts += u32::from(started.last.is_some());
         let (list, sidecar) = (started.list, started.sidecar);
         if list == "initContainers" && !sidecar {
             self.plan(control, unit, Step::Exit(0, "Completed"), 300, 1500);
@@ -246,7 +247,6 @@ impl Life {
         if let State::Ended { state, .. } = &unit.state {
             unit.last = Some(state.clone());
         }
-        unit.restarts += 1;
         if seconds == 0 {
             self.plan(control, place, Step::Pull, 0, 10);
             return;

@@ -27,7 +27,7 @@ impl Life {
             self.tell_unit(control, pod, unit, Word::normal("Killing", &message)).await;
         }
         let grace = value::number(pod, "metadata.deletionGracePeriodSeconds");
-        let grace = u64::try_from(grace).unwrap_or_default() * 1000;
+        let grace = u64::try_from(grace).unwrap_or_default().saturating_mul(1000);
         if !running {
             self.plan(control, POD, Step::Stopped, 0, 100);
         } else if self.behaviour.slow_stop {

@@ -23,7 +23,6 @@ fn claim_name(template: &Value, set: &Value, place: i64) -> String {
 pub(super) fn new(set: &Value, template: &Value, revision: &str, place: i64) -> Value {
     let mut pod = pods::from_template(set, template);
     let name = name(set, place);
-    metadata::set(&mut pod, "generateName", Value::Null);
     metadata::set(&mut pod, "name", name.as_str());
     let labels = [
         ("statefulset.kubernetes.io/pod-name", name.clone()),
