@@ -2,20 +2,15 @@
 //!
 //! Each function returns the messages of the rules that the text breaks, none for a good one.
 
+pub(crate) use sluice_schema::names::{
+    dns1035_label as dns_1035_label, dns1123_label as dns_label,
+    dns1123_subdomain as dns_subdomain, label_key as qualified_name, label_value,
+    mismatch as pattern_message,
+};
+
 use crate::kind::NameRule;
 
-const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const LABEL_KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-
-/// `RegexError`: the rule in words, examples, the expression.
-pub(crate) fn pattern_message(words: &str, pattern: &str, examples: &[&str]) -> String {
-    if examples.is_empty() {
-        return format!("{words} (regex used for validation is '{pattern}')");
-    }
-    let examples: Vec<_> = examples.iter().map(|example| format!("'{example}', ")).collect();
-    format!("{words} (e.g. {}regex used for validation is '{pattern}')", examples.join(" or "))
-}
 
 fn too_long(text: &str, limit: usize, unit: &str, messages: &mut Vec<String>) {
     if text.len() > limit {
@@ -36,42 +31,6 @@ fn label_matches(text: &str) -> bool {
 
 fn subdomain_matches(text: &str) -> bool {
     text.split('.').all(label_matches)
-}
-
-/// RFC 1123 label.
-pub(crate) fn dns_label(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    too_long(text, 63, "characters", &mut messages);
-    if !label_matches(text) {
-        if subdomain_matches(text) {
-            messages.push("must not contain dots".to_owned());
-        } else {
-            messages.push(pattern_message(
-                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-                LABEL,
-                &["my-name", "123-abc"],
-            ));
-        }
-    }
-    messages
-}
-
-fn subdomain_with_unit(text: &str, unit: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    too_long(text, 253, unit, &mut messages);
-    if !subdomain_matches(text) {
-        messages.push(pattern_message(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-            SUBDOMAIN,
-            &["example.com"],
-        ));
-    }
-    messages
-}
-
-/// RFC 1123 subdomain.
-pub(crate) fn dns_subdomain(text: &str) -> Vec<String> {
-    subdomain_with_unit(text, "characters")
 }
 
 /// RFC 1123 subdomain in which labels may hold underscores (DNS search paths).
@@ -104,77 +63,6 @@ pub(crate) fn wildcard_subdomain(text: &str) -> Vec<String> {
             "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
             &format!(r"\*\.{SUBDOMAIN}"),
             &["*.example.com"],
-        ));
-    }
-    messages
-}
-
-/// RFC 1035 label.
-pub(crate) fn dns_1035_label(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    too_long(text, 63, "characters", &mut messages);
-    if !(label_matches(text) && text.as_bytes()[0].is_ascii_lowercase()) {
-        messages.push(pattern_message(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-            "[a-z]([-a-z0-9]*[a-z0-9])?",
-            &["my-name", "abc-123"],
-        ));
-    }
-    messages
-}
-
-fn label_word_matches(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
-}
-
-const LABEL_KEY_WORDS: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-const LABEL_KEY_EXAMPLES: &[&str] = &["MyName", "my.name", "123-abc"];
-
-/// A label key: a name with an optional DNS prefix.
-pub(crate) fn qualified_name(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    let name = match text.split('/').collect::<Vec<_>>().as_slice() {
-        [name] => *name,
-        [prefix, name] => {
-            if prefix.is_empty() {
-                messages.push("prefix part must be non-empty".to_owned());
-            } else {
-                let wrong = subdomain_with_unit(prefix, "bytes");
-                messages.extend(wrong.into_iter().map(|message| format!("prefix part {message}")));
-            }
-            *name
-        }
-        _ => {
-            let words = pattern_message(LABEL_KEY_WORDS, LABEL_KEY, LABEL_KEY_EXAMPLES);
-            return vec![format!(
-                "a valid label key {words} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-            )];
-        }
-    };
-    if name.is_empty() {
-        messages.push("name part must be non-empty".to_owned());
-    } else if name.len() > 63 {
-        messages.push("name part must be no more than 63 bytes".to_owned());
-    }
-    if !label_word_matches(name) {
-        let words = pattern_message(LABEL_KEY_WORDS, LABEL_KEY, LABEL_KEY_EXAMPLES);
-        messages.push(format!("name part {words}"));
-    }
-    messages
-}
-
-/// A label value.
-pub(crate) fn label_value(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    too_long(text, 63, "bytes", &mut messages);
-    if !text.is_empty() && !label_word_matches(text) {
-        messages.push(pattern_message(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-            &format!("({LABEL_KEY})?"),
-            &["MyValue", "my_value", "12345"],
         ));
     }
     messages
