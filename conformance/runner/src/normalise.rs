@@ -102,8 +102,9 @@ impl Context {
         let Some(name) = text("name") else { return };
         // The server cuts a prefix so that the suffix still fits into a label's length.
         if let Some(prefix) = text("generateName").map(|prefix| prefix.get(..58).unwrap_or(prefix))
-            && name.starts_with(prefix)
-            && name.len() > prefix.len()
+            && let Some(suffix) = name.strip_prefix(prefix)
+            && suffix.len() == 5
+            && suffix.chars().all(|c| "bcdfghjklmnpqrstvwxz2456789".contains(c))
             && !self.generated.contains_key(name)
         {
             let number = self
@@ -184,15 +185,15 @@ impl Context {
         }
         let mut finish = |mut value: Value| {
             order_managers(&mut value);
-            for pointer in &exchange.unordered {
-                if let Some(Value::Array(items)) = value.pointer_mut(pointer) {
-                    items.sort_by_cached_key(Value::to_string);
-                }
-            }
             for mask in &exchange.masks {
                 let parts: Vec<&str> = mask.split('/').skip(1).collect();
                 let hits = blank(&mut value, &parts);
                 *self.masked.entry(format!("mask {mask}")).or_default() += hits;
+            }
+            for pointer in &exchange.unordered {
+                if let Some(Value::Array(items)) = value.pointer_mut(pointer) {
+                    items.sort_by_cached_key(Value::to_string);
+                }
             }
             self.rewrite(value, &mut Vec::new(), false)
         };
