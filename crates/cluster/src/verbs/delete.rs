@@ -41,6 +41,24 @@ pub(crate) async fn one(call: &Call) -> Result<Response<Body>, Status> {
     let name = &call.info.name;
     let manager = call.manager();
     let deleted = call.writer(&manager, dry_run).delete(name, &options).await?;
+    let mut response = answer(call, &options, deleted)?;
+    body::warn(&mut response, &warnings(call, &options));
+    Ok(response)
+}
+
+/// Jobs keep their pods unless told otherwise, which surprises people.
+fn warnings(call: &Call, options: &DeleteOptions) -> Vec<String> {
+    const KEPT: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+    let job = call.resource.group == "batch" && call.resource.plural == "jobs";
+    if job && options.propagation.is_none() { vec![KEPT.to_owned()] } else { Vec::new() }
+}
+
+fn answer(
+    call: &Call,
+    options: &DeleteOptions,
+    deleted: Deleted,
+) -> Result<Response<Body>, Status> {
+    let name = &call.info.name;
     match deleted {
         Deleted::Lingers(object) => {
             let code = if options.old_style_foreground() { 202 } else { 200 };

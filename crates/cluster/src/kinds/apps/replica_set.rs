@@ -1,7 +1,5 @@
 //! ReplicaSet.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 use sluice_schema::field::Path;
 
@@ -61,12 +59,5 @@ impl Kind for ReplicaSet {
 
     fn has_generation(&self) -> bool {
         true
-    }
-
-    fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
-        vec![(
-            "status.replicas".into(),
-            crate::value::number(object, "status.replicas").to_string(),
-        )]
     }
 }

@@ -110,6 +110,10 @@ impl Kind for Job {
     fn selectable_fields(&self, object: &Value) -> Vec<(Cow<'static, str>, String)> {
         vec![("status.successful".into(), number(object, "status.succeeded").to_string())]
     }
+
+    fn unsupported_field(&self, field: &str) -> String {
+        format!("field label {} not supported for Job", sluice_base::gojson::quote(field))
+    }
 }
 
 /// The pods of an indexed Job are named after it.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
 
-use crate::kind::{Context, Kind};
+use crate::kind::{Context, Kind, NameRule};
 use crate::kinds::internal;
 use crate::validation::{Errors, IMMUTABLE, immutable, immutable_text, invalid_raw, named, names};
 use crate::value::{at, is_zero, number, same, text};
@@ -35,6 +35,11 @@ impl Event {
 }
 
 impl Kind for Event {
+    fn name_rule(&self) -> NameRule {
+        // The older group never looks at the name, beyond what a path can hold.
+        if self.is_core() { NameRule::PathSegment } else { NameRule::Subdomain }
+    }
+
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
         let mut errors = self.legacy(object);
         if self.is_core() {
