@@ -72,7 +72,7 @@ impl Screen {
 /// A bar of ten blocks.
 pub(crate) fn bar(done: usize, of: usize) -> String {
     const WIDTH: usize = 10;
-    let full = if of == 0 { WIDTH } else { (done * WIDTH / of).min(WIDTH) };
+    let full = (done * WIDTH).checked_div(of).unwrap_or(WIDTH).min(WIDTH);
     format!("{}{}", "█".repeat(full), "░".repeat(WIDTH - full))
 }
 

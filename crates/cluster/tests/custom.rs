@@ -128,7 +128,7 @@ fn definition() -> Value {
     })
 }
 
-fn widget(name: &str, spec: Value) -> Value {
+fn widget(name: &str, spec: &Value) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 
@@ -170,19 +170,19 @@ async fn a_definition_is_defaulted_and_established() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn objects_are_pruned_defaulted_and_validated() {
     let server = with_widgets().await;
-    let made = server.post(WIDGETS, widget("a", json!({"color": "red", "x": 1}))).await;
+    let made = server.post(WIDGETS, widget("a", &json!({"color": "red", "x": 1}))).await;
     assert_eq!(made.code, 201, "{}", made.body);
     assert_eq!(made.body["spec"], json!({"color": "red", "size": 3}));
     assert_eq!(made.body["metadata"]["generation"], 1);
     assert_eq!(made.warnings, [r#"299 - "unknown field \"spec.x\"""#]);
     let strict = format!("{WIDGETS}?fieldValidation=Strict");
-    let refused = server.post(&strict, widget("b", json!({"color": "red", "x": 1}))).await;
+    let refused = server.post(&strict, widget("b", &json!({"color": "red", "x": 1}))).await;
     assert_eq!(refused.code, 400);
     assert_eq!(
         refused.body["message"],
         r#"Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.x""#
     );
-    let invalid = server.post(WIDGETS, widget("b", json!({"color": "blue", "size": 11}))).await;
+    let invalid = server.post(WIDGETS, widget("b", &json!({"color": "blue", "size": 11}))).await;
     assert_eq!(invalid.code, 422);
     assert_eq!(
         invalid.body["message"],
@@ -193,7 +193,7 @@ async fn objects_are_pruned_defaulted_and_validated() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn objects_are_served_in_every_version_and_kept_in_one() {
     let server = with_widgets().await;
-    server.post(WIDGETS, widget("a", json!({"color": "red"}))).await;
+    server.post(WIDGETS, widget("a", &json!({"color": "red"}))).await;
     let path = "/apis/example.com/v1alpha1/namespaces/default/widgets/a";
     let other = server.get(path).await;
     assert_eq!(other.body["apiVersion"], "example.com/v1alpha1");
@@ -206,8 +206,8 @@ async fn objects_are_served_in_every_version_and_kept_in_one() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn objects_are_selected_by_fields_and_printed_in_columns() {
     let server = with_widgets().await;
-    server.post(WIDGETS, widget("a", json!({"color": "red"}))).await;
-    server.post(WIDGETS, widget("b", json!({"color": "green"}))).await;
+    server.post(WIDGETS, widget("a", &json!({"color": "red"}))).await;
+    server.post(WIDGETS, widget("b", &json!({"color": "green"}))).await;
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     let path = format!("{WIDGETS}?fieldSelector=spec.color%3Dgreen");
     let answer = server.ask_for(Method::GET, &path, None, table).await.body;
@@ -223,7 +223,7 @@ async fn objects_are_selected_by_fields_and_printed_in_columns() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn the_status_is_another_endpoint() {
     let server = with_widgets().await;
-    let mut object = widget("a", json!({"color": "red"}));
+    let mut object = widget("a", &json!({"color": "red"}));
     object["status"] = json!({"replicas": 1});
     let made = server.post(WIDGETS, object).await.body;
     assert_eq!(made["status"], json!({"phase": "New"}));
@@ -254,7 +254,7 @@ async fn the_status_is_another_endpoint() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn the_scale_reads_and_writes_the_paths_of_the_definition() {
     let server = with_widgets().await;
-    server.post(WIDGETS, widget("a", json!({"color": "red", "replicas": 2}))).await;
+    server.post(WIDGETS, widget("a", &json!({"color": "red", "replicas": 2}))).await;
     let path = format!("{WIDGETS}/a/scale");
     let mut scale = server.get(&path).await.body;
     assert_eq!(
@@ -268,7 +268,7 @@ async fn the_scale_reads_and_writes_the_paths_of_the_definition() {
         (&found["spec"]["replicas"], &found["metadata"]["generation"]),
         (&json!(7), &json!(2))
     );
-    server.post(WIDGETS, widget("b", json!({"color": "red"}))).await;
+    server.post(WIDGETS, widget("b", &json!({"color": "red"}))).await;
     let absent = server.get(&format!("{WIDGETS}/b/scale")).await;
     assert_eq!(absent.code, 500);
 }
@@ -276,7 +276,7 @@ async fn the_scale_reads_and_writes_the_paths_of_the_definition() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn a_changed_schema_holds_for_the_next_request() {
     let server = with_widgets().await;
-    server.post(WIDGETS, widget("a", json!({"color": "red"}))).await;
+    server.post(WIDGETS, widget("a", &json!({"color": "red"}))).await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let mut changed = server.get(&path).await.body;
     let schema = &mut changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
@@ -291,7 +291,7 @@ async fn a_changed_schema_holds_for_the_next_request() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn a_deleted_definition_takes_its_objects_along() {
     let server = with_widgets().await;
-    server.post(WIDGETS, widget("a", json!({"color": "red"}))).await;
+    server.post(WIDGETS, widget("a", &json!({"color": "red"}))).await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let deleted = server.ask(Method::DELETE, &path, None).await;
     assert_eq!(deleted.code, 200, "{}", deleted.body);
@@ -300,7 +300,7 @@ async fn a_deleted_definition_takes_its_objects_along() {
         deleted.body["metadata"]["finalizers"],
         json!(["customresourcecleanup.apiextensions.k8s.io"])
     );
-    let refused = server.post(WIDGETS, widget("b", json!({"color": "red"}))).await;
+    let refused = server.post(WIDGETS, widget("b", &json!({"color": "red"}))).await;
     assert_eq!(refused.code, 403);
     assert_eq!(
         refused.body["message"],
