@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use futures::{AsyncBufReadExt as _, TryStreamExt as _};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Event, Node, PersistentVolumeClaim, Pod, Service};
@@ -279,7 +280,11 @@ async fn a_service_finds_its_ready_pods_and_their_logs_can_be_read() {
     params.tail_lines = Some(1);
     let last = pods.logs("web", &params).await.unwrap();
     assert!(all.ends_with(&last) && last.lines().count() == 1, "{last}");
+    params.follow = true;
+    let stream = pods.log_stream("web", &params).await.unwrap();
     pods.delete("web", &DeleteParams::default()).await.unwrap();
+    let followed: Vec<String> = stream.lines().try_collect().await.unwrap();
+    assert!(followed.len() <= 2 && followed[0] == last.trim_end(), "{followed:?}");
     until(&pods, "web", 10, Value::is_null).await;
 }
 

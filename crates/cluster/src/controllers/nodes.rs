@@ -15,6 +15,7 @@ const NODES: u64 = 3;
 const RENEWAL: Duration = Duration::from_secs(10);
 const LEASE_SECONDS: u64 = 40;
 const VERSION: &str = "v1.35.4";
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 const LIFECYCLE: Actor = Actor {
@@ -29,12 +30,20 @@ pub(super) struct NodeController;
 
 impl Controller for NodeController {
     fn wakes(&self, _: &Control, resource: &GroupResource, event: &Event) -> Vec<Key> {
-        if !resource.group.is_empty() || event.change != Change::Added {
+        if !resource.group.is_empty() {
             return Vec::new();
         }
         match resource.resource.as_str() {
+            "nodes" if event.change == Change::Modified => {
+                let cordoned = |node: &Value| value::flag(node, "spec.unschedulable");
+                let before = event.previous.as_ref().map(|previous| cordoned(&previous.value));
+                let changed = before != Some(cordoned(&event.object.value));
+                if changed { vec![Key::of(resource, &event.key)] } else { Vec::new() }
+            }
             // Leases need this namespace, so it is where a node's life begins.
-            "namespaces" if event.key.as_ref() == "kube-node-lease" => {
+            "namespaces"
+                if event.change == Change::Added && event.key.as_ref() == "kube-node-lease" =>
+            {
                 (1..=NODES).map(|number| Key::new("", "nodes", "", &name(number))).collect()
             }
             _ => Vec::new(),
@@ -51,7 +60,8 @@ impl Controller for NodeController {
             let node = control.object(key);
             if control.object(&lease).is_some() {
                 // A node that was deleted does not come back by itself.
-                let Some(_) = node else { return Next::Wait };
+                let Some(node) = node else { return Next::Wait };
+                taint_cordoned(control, key, &node).await;
                 let now = control.now_micros();
                 let _ = control
                     .update(KUBELET, &lease, "", &mut |lease| {
@@ -64,6 +74,27 @@ impl Controller for NodeController {
             Next::After(RENEWAL)
         })
     }
+}
+
+/// A node that takes no new pods carries a taint that says so.
+async fn taint_cordoned(control: &Control, key: &Key, node: &Value) {
+    let tainted = |taint: &Value| taint["key"] == UNSCHEDULABLE;
+    let cordoned = value::flag(node, "spec.unschedulable");
+    if cordoned == value::list(node, "spec.taints").iter().any(tainted) {
+        return;
+    }
+    let now = control.now();
+    let _ = control
+        .update(LIFECYCLE, key, "", &mut |node| {
+            let mut taints = value::list(node, "spec.taints").to_vec();
+            taints.retain(|taint| !tainted(taint));
+            if cordoned {
+                let effect = "NoSchedule";
+                taints.push(json!({"key": UNSCHEDULABLE, "effect": effect, "timeAdded": now}));
+            }
+            node["spec"]["taints"] = if taints.is_empty() { Value::Null } else { json!(taints) };
+        })
+        .await;
 }
 
 fn name(number: u64) -> String {

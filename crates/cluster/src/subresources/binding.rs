@@ -25,7 +25,8 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let manager = call.manager();
     let writer = call.writer(&manager, dry_run);
     writer
-        .update(&call.info.name, Precondition::Computed, false, &mut |pod| {
+        // Nobody comes to own what a binding sets.
+        .update(&call.info.name, Precondition::Computed, true, &mut |pod| {
             assign(call, pod, &node, &now)
         })
         .await?;

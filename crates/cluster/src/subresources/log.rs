@@ -61,13 +61,14 @@ pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
         )));
     }
     let now = call.state.clock.now();
-    let told = lines(&pod, &container, &status, previous, now);
-    let text = options.print(told, now);
+    let log = Log::of(&pod, &container, &status, previous, now);
+    let told = log.end();
+    let text = options.print(log.lines, now);
     let follows = call.query.text("follow") == Some("true") && !previous;
     if !follows || options.limit.is_some() {
         return Ok(plain(text));
     }
-    Ok(follow(call, container, options.timestamps, text, now))
+    Ok(follow(call, container, options.timestamps, text, told))
 }
 
 fn plain(text: impl Into<Bytes>) -> Response<Body> {
@@ -117,52 +118,62 @@ fn container_status(pod: &Value, container: &str) -> Option<Value> {
         .cloned()
 }
 
-/// The lines of one run of a container, up to now.
-fn lines(
-    pod: &Value,
-    container: &str,
-    status: &Value,
-    previous: bool,
-    now: Timestamp,
-) -> Vec<Line> {
-    let state = if previous || value::at(status, "state.waiting").is_object() {
-        &status["lastState"]
-    } else {
-        &status["state"]
-    };
-    let (run, end) = match state.get("running") {
-        Some(running) => (running, None),
-        None => (&state["terminated"], Some(&state["terminated"])),
-    };
-    let Ok(start) = time::parse(value::text(run, "startedAt")) else { return Vec::new() };
-    let until = end.and_then(|end| time::parse(value::text(end, "finishedAt")).ok()).unwrap_or(now);
-    let own: Option<Vec<&str>> =
-        metadata::entry(pod, "annotations", ANNOTATION).map(|text| text.lines().collect());
-    let image = value::text(status, "image");
-    let name = metadata::name(pod);
-    let period = SignedDuration::try_from(PERIOD).unwrap_or(SignedDuration::MAX);
-    let passed = until.duration_since(start).as_secs().max(0);
-    let count = usize::try_from(passed / period.as_secs()).unwrap_or(0);
-    let first = count.saturating_sub(ROTATION);
-    let mut out = Vec::new();
-    for place in first..=count {
-        let step = i32::try_from(place).unwrap_or(i32::MAX);
-        let Ok(moment) = start.checked_add(period.saturating_mul(step)) else { break };
-        let text = match (&own, place) {
-            (Some(own), place) => match own.get(place).or(own.last()) {
-                Some(line) => (*line).to_owned(),
-                None => break,
-            },
-            (None, 0) => format!("{container} started in pod {name} from image {image}"),
-            (None, place) => format!("{container} is alive, {place} probes answered"),
+/// What one run of a container has written.
+#[derive(Default)]
+struct Log {
+    /// How many lines have been rotated away.
+    first: usize,
+    lines: Vec<Line>,
+}
+
+impl Log {
+    /// How many lines there have been.
+    fn end(&self) -> usize {
+        self.first + self.lines.len()
+    }
+
+    /// The log of a container up to now.
+    fn of(pod: &Value, container: &str, status: &Value, previous: bool, now: Timestamp) -> Self {
+        let state = if previous || value::at(status, "state.waiting").is_object() {
+            &status["lastState"]
+        } else {
+            &status["state"]
         };
-        out.push((moment, text));
+        let (run, end) = match state.get("running") {
+            Some(running) => (running, None),
+            None => (&state["terminated"], Some(&state["terminated"])),
+        };
+        let Ok(start) = time::parse(value::text(run, "startedAt")) else { return Self::default() };
+        let until =
+            end.and_then(|end| time::parse(value::text(end, "finishedAt")).ok()).unwrap_or(now);
+        let own: Option<Vec<&str>> =
+            metadata::entry(pod, "annotations", ANNOTATION).map(|text| text.lines().collect());
+        let image = value::text(status, "image");
+        let name = metadata::name(pod);
+        let period = SignedDuration::try_from(PERIOD).unwrap_or(SignedDuration::MAX);
+        let passed = until.duration_since(start).as_secs().max(0);
+        let count = usize::try_from(passed / period.as_secs()).unwrap_or(0);
+        let first = count.saturating_sub(ROTATION);
+        let mut out = Vec::new();
+        for place in first..=count {
+            let step = i32::try_from(place).unwrap_or(i32::MAX);
+            let Ok(moment) = start.checked_add(period.saturating_mul(step)) else { break };
+            let text = match (&own, place) {
+                (Some(own), place) => match own.get(place).or(own.last()) {
+                    Some(line) => (*line).to_owned(),
+                    None => break,
+                },
+                (None, 0) => format!("{container} started in pod {name} from image {image}"),
+                (None, place) => format!("{container} is alive, {place} probes answered"),
+            };
+            out.push((moment, text));
+        }
+        if let (Some(end), None) = (end, &own) {
+            let code = value::number(end, "exitCode");
+            out.push((until, format!("{container} ended with code {code}")));
+        }
+        Self { first, lines: out }
     }
-    if let (Some(end), None) = (end, &own) {
-        let code = value::number(end, "exitCode");
-        out.push((until, format!("{container} ended with code {code}")));
-    }
-    out
 }
 
 /// What of the log is wanted.
@@ -237,7 +248,7 @@ fn follow(
     container: String,
     timestamps: bool,
     first: Vec<u8>,
-    told: Timestamp,
+    told: usize,
 ) -> Response<Body> {
     let state = call.state.clone();
     let (storage, key) = (call.resource.storage.clone(), call.key());
@@ -252,29 +263,15 @@ fn follow(
             tokio::time::sleep(FOLLOW).await;
             let pod = state.store.get(&storage, &key)?.value.clone();
             let status = container_status(&pod, &container)?;
-            let now = state.clock.now();
-            let fresh = news(&pod, &container, &status, told, now, timestamps);
+            let log = Log::of(&pod, &container, &status, false, state.clock.now());
+            let fresh = log.lines.iter().skip(told.saturating_sub(log.first));
+            let text: Vec<u8> = fresh.flat_map(|line| print(line, timestamps)).collect();
             let over = value::at(&status, "state.running").is_null();
-            Some((Bytes::from(fresh), (now, over)))
+            Some((Bytes::from(text), (log.end(), over)))
         }
     });
     let pieces = started.chain(rest).filter(|piece| std::future::ready(!piece.is_empty()));
     let mut response = body::stream("text/plain", pieces.boxed());
     *response.status_mut() = StatusCode::OK;
     response
-}
-
-fn news(
-    pod: &Value,
-    container: &str,
-    status: &Value,
-    told: Timestamp,
-    now: Timestamp,
-    timestamps: bool,
-) -> Vec<u8> {
-    lines(pod, container, status, false, now)
-        .iter()
-        .filter(|(moment, _)| *moment > told && *moment <= now)
-        .flat_map(|line| print(line, timestamps))
-        .collect()
 }
