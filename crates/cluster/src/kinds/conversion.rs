@@ -36,8 +36,23 @@ pub(crate) fn as_stored(object: &Value) -> Cow<'_, Value> {
         ("autoscaling/v1", "HorizontalPodAutoscaler") | ("events.k8s.io/v1", "Event") => {
             Cow::Owned(stored_form(object.clone()))
         }
+        ("apps/v1", "DaemonSet") => Cow::Owned(without_template_generation(object.clone())),
         _ => Cow::Borrowed(object),
     }
+}
+
+/// Upstream's own form of a DaemonSet has the count of its templates as a field, so that what is
+/// printed from it lacks the annotation.
+fn without_template_generation(mut set: Value) -> Value {
+    if let Some(Value::Object(metadata)) = set.get_mut("metadata")
+        && let Some(Value::Object(annotations)) = metadata.get_mut("annotations")
+    {
+        annotations.remove("deprecated.daemonset.template.generation");
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
+    set
 }
 
 /// A stored object in the version `api_version`.
