@@ -24,6 +24,7 @@ mod pod_spec;
 mod policy;
 mod rbac;
 mod resource;
+mod resource_list;
 mod scheduling;
 mod storage;
 

@@ -1,15 +1,21 @@
 //! `pods/eviction`: a delete that asks the disruption budgets first.
 
+use std::sync::Arc;
+
 use http::Response;
 use serde_json::{Value, json};
+use sluice_base::clock::Clock as _;
+use sluice_base::time;
 
 use super::success;
+use crate::auth::User;
 use crate::body::Body;
 use crate::call::Call;
 use crate::kind::World as _;
 use crate::selector::LabelSelector;
 use crate::status::Status;
-use crate::write::DeleteOptions;
+use crate::store::GroupResource;
+use crate::write::{DeleteOptions, Precondition, Writer};
 use crate::{decode, metadata};
 
 pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
@@ -29,22 +35,24 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let options = &eviction["deleteOptions"];
     let dry_run =
         query_dry_run || options["dryRun"].as_array().is_some_and(|list| !list.is_empty());
-    check_budgets(call, &pod.value)?;
+    if let Some(budget) = sparing_budget(call, &pod.value)? {
+        charge(call, &budget, name, dry_run).await?;
+    }
     let delete = DeleteOptions {
         grace_period: options["gracePeriodSeconds"].as_i64(),
         uid: options["preconditions"]["uid"].as_str().map(str::to_owned),
         ..DeleteOptions::default()
     };
     let manager = call.manager();
-    let writer = crate::write::Writer { subresource: "", ..call.writer(&manager, dry_run) };
+    let writer = Writer { subresource: "", ..call.writer(&manager, dry_run) };
     writer.delete(name, &delete).await?;
     Ok(success(call))
 }
 
-/// A pod that is covered by a budget goes only if the budget allows one more.
-fn check_budgets(call: &Call, pod: &Value) -> Result<(), Status> {
+/// The budget that covers a pod and can spare it. A pod that its budget cannot spare stays.
+fn sparing_budget(call: &Call, pod: &Value) -> Result<Option<Arc<Value>>, Status> {
     if matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed" | "Pending")) {
-        return Ok(());
+        return Ok(None);
     }
     let budgets: Vec<_> = call
         .state
@@ -56,8 +64,10 @@ fn check_budgets(call: &Call, pod: &Value) -> Result<(), Status> {
         })
         .collect();
     match budgets.as_slice() {
-        [] => Ok(()),
-        [budget] if budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0) > 0 => Ok(()),
+        [] => Ok(None),
+        [budget] if budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0) > 0 => {
+            Ok(Some(budget.clone()))
+        }
         [budget] => {
             let name = metadata::name(budget);
             let observed = budget["status"]["observedGeneration"].as_i64().unwrap_or(0);
@@ -83,6 +93,55 @@ fn check_budgets(call: &Call, pod: &Value) -> Result<(), Status> {
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         )),
     }
+}
+
+/// Takes one disruption from a budget and notes the pod, so that two evictions at once cannot both
+/// have it.
+async fn charge(call: &Call, budget: &Value, pod: &str, dry_run: bool) -> Result<(), Status> {
+    let budgets = GroupResource::new("policy", "poddisruptionbudgets");
+    let Some(resource) = call.state.registry.stored(&budgets) else { return Ok(()) };
+    let now = time::format_seconds(call.state.clock.now());
+    let user = User::in_groups("system:apiserver", &["system:masters"]);
+    let writer = Writer {
+        state: &call.state,
+        resource: &resource,
+        namespace: &call.info.namespace,
+        subresource: "status",
+        user: &user,
+        manager: "kube-apiserver",
+        named: "",
+        dry_run,
+    };
+    let spend = &mut |budget: &Value| {
+        let mut budget = budget.clone();
+        let left = budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0) - 1;
+        budget["status"]["disruptionsAllowed"] = left.into();
+        budget["status"]["disruptedPods"][pod] = now.as_str().into();
+        if left == 0 {
+            set_exhausted(&mut budget, &now);
+        }
+        Ok(budget)
+    };
+    writer.update(metadata::name(budget), Precondition::Computed, false, spend).await.map(|_| ())
+}
+
+/// The condition of a budget that allows no further disruption.
+fn set_exhausted(budget: &mut Value, now: &str) {
+    let generation = metadata::of(budget).get("generation").cloned().unwrap_or_default();
+    let mut conditions: Vec<Value> =
+        budget["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let since = conditions
+        .iter()
+        .find(|found| found["type"] == "DisruptionAllowed" && found["status"] == "False")
+        .and_then(|found| found["lastTransitionTime"].as_str())
+        .unwrap_or(now)
+        .to_owned();
+    conditions.retain(|found| found["type"] != "DisruptionAllowed");
+    conditions.push(json!({
+        "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods",
+        "message": "", "observedGeneration": generation, "lastTransitionTime": since,
+    }));
+    budget["status"]["conditions"] = conditions.into();
 }
 
 /// 429: nobody has counted yet how many pods the budget has.

@@ -6,6 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 use super::persistent_volume_claim::access_modes;
 use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec::{csi_driver_name, host_path, nfs, no_backsteps, node_selector};
+use crate::kinds::resource_list;
 use crate::kinds::{internal, line_diff};
 use crate::status::Status;
 use crate::validation::{
@@ -52,6 +53,7 @@ impl Kind for PersistentVolume {
         if present(object, "spec.hostPath") && !present(object, "spec.hostPath.type") {
             set(object, "spec.hostPath.type", "");
         }
+        resource_list::round_up(object, &["spec.capacity"]);
     }
 
     fn prepare_create(&self, context: &Context<'_>, object: &mut Value) -> Result<(), Status> {

@@ -5,6 +5,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec::quantity_value;
+use crate::kinds::resource_list;
 use crate::kinds::{internal, line_diff};
 use crate::status::Status;
 use crate::validation::{
@@ -25,6 +26,8 @@ impl Kind for PersistentVolumeClaim {
         fill(object, "status.phase", "Pending");
         fill_absent(object, "spec.volumeMode", "Filesystem");
         fill(object, "spec.resources", json!({}));
+        let lists = ["spec.resources.limits", "spec.resources.requests", "status.capacity"];
+        resource_list::round_up(object, &lists);
     }
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {

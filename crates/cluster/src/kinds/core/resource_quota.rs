@@ -7,6 +7,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use crate::kind::{Context, Kind};
 use crate::kinds::pod_spec::{quantity_value, resource_name};
+use crate::kinds::resource_list;
 use crate::validation::{Errors, IMMUTABLE, quantity};
 use crate::value::{at, entries, list, text, texts};
 
@@ -49,6 +50,10 @@ const SCOPES: &[&str] = &[
 pub(super) struct ResourceQuota;
 
 impl Kind for ResourceQuota {
+    fn default(&self, object: &mut Value) {
+        resource_list::round_up(object, &["spec.hard", "status.hard", "status.used"]);
+    }
+
     fn validate(&self, _context: &Context<'_>, object: &Value) -> Errors {
         let path = Path::new("spec");
         let spec = at(object, "spec");

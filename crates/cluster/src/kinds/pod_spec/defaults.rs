@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::kinds::resource_list;
 use crate::value::{
     at, at_mut, entries, fill, fill_zero, flag, is_zero, list_mut, number, present, set, text,
 };
@@ -71,6 +72,7 @@ fn container_defaults(container: &mut Value) {
     fill(container, "terminationMessagePath", "/dev/termination-log");
     fill(container, "terminationMessagePolicy", "File");
     fill(container, "resources", json!({}));
+    resource_list::round_up(container, &["resources.limits", "resources.requests"]);
     for port in list_mut(container, "ports") {
         fill(port, "protocol", "TCP");
     }
