@@ -8,6 +8,8 @@ use http::Request;
 use http_body_util::BodyExt as _;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -34,7 +36,9 @@ async fn story(cluster: &Cluster) {
     let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
     let sets: Api<StatefulSet> = Api::default_namespaced(client.clone());
     let daemons: Api<DaemonSet> = Api::default_namespaced(client.clone());
-    let jobs: Api<Job> = Api::default_namespaced(client);
+    let jobs: Api<Job> = Api::default_namespaced(client.clone());
+    let services: Api<Service> = Api::default_namespaced(client.clone());
+    let budgets: Api<PodDisruptionBudget> = Api::default_namespaced(client);
     let post = PostParams::default();
     deployments.create(&post, &object("web", &spec("web", "nginx:1"))).await.unwrap();
     sets.create(&post, &object("db", &spec("db", "db:1"))).await.unwrap();
@@ -43,6 +47,12 @@ async fn story(cluster: &Cluster) {
         "restartPolicy": "Never", "containers": [{"name": "main", "image": "work:1"}],
     }}});
     jobs.create(&post, &object("work", &template)).await.unwrap();
+    let service = json!({
+        "type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80}],
+    });
+    services.create(&post, &object("web", &service)).await.unwrap();
+    let budget = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}});
+    budgets.create(&post, &object("web", &budget)).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_mins(1)).await;
     let patch = json!({"spec": {"template": {"spec": {"containers": [
         {"name": "main", "image": "nginx:2"},
@@ -51,30 +61,49 @@ async fn story(cluster: &Cluster) {
     tokio::time::sleep(std::time::Duration::from_mins(1)).await;
 }
 
-/// All events since the start, as lines, in the order of their versions. ConfigMaps are left out: they
-/// hold the cluster's certificate, whose key comes from the system and not from the seed.
+async fn get(cluster: &Cluster, uri: &str, accept: &str) -> bytes::Bytes {
+    let request = Request::get(uri)
+        .header(http::header::ACCEPT, accept)
+        .body(http_body_util::Empty::<bytes::Bytes>::new())
+        .unwrap();
+    let answer = cluster.service().oneshot(request).await.unwrap();
+    answer.into_body().collect().await.unwrap().to_bytes()
+}
+
+/// The collections of every resource that can be watched, from discovery.
+async fn collections(cluster: &Cluster) -> Vec<String> {
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let mut out = Vec::new();
+    for root in ["/api", "/apis"] {
+        let found: Value = serde_json::from_slice(&get(cluster, root, accept).await).unwrap();
+        for group in found["items"].as_array().unwrap() {
+            let name = group["metadata"]["name"].as_str().unwrap_or_default();
+            let folder = if name.is_empty() { root.to_owned() } else { format!("{root}/{name}") };
+            for version in group["versions"].as_array().unwrap() {
+                for resource in version["resources"].as_array().unwrap() {
+                    let verbs = resource["verbs"].as_array().unwrap();
+                    // Events of the newer group are the same objects once more.
+                    if verbs.contains(&json!("watch")) && name != "events.k8s.io" {
+                        out.push(format!(
+                            "{folder}/{}/{}",
+                            version["version"].as_str().unwrap(),
+                            resource["resource"].as_str().unwrap()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(out.len() > 50, "{out:?}");
+    out
+}
+
+/// All events of all objects since the start, as lines, in the order of their versions.
 async fn log(cluster: &Cluster) -> String {
-    const PATHS: [&str; 13] = [
-        "/api/v1/nodes",
-        "/api/v1/pods",
-        "/api/v1/events",
-        "/api/v1/endpoints",
-        "/api/v1/serviceaccounts",
-        "/api/v1/namespaces",
-        "/apis/apps/v1/deployments",
-        "/apis/apps/v1/replicasets",
-        "/apis/apps/v1/statefulsets",
-        "/apis/apps/v1/daemonsets",
-        "/apis/apps/v1/controllerrevisions",
-        "/apis/batch/v1/jobs",
-        "/apis/coordination.k8s.io/v1/leases",
-    ];
     let mut lines: BTreeMap<u64, String> = BTreeMap::new();
-    for path in PATHS {
+    for path in collections(cluster).await {
         let uri = format!("{path}?watch=true&resourceVersion=1&timeoutSeconds=1");
-        let request = Request::get(uri).body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
-        let answer = cluster.service().oneshot(request).await.unwrap();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let body = get(cluster, &uri, "application/json").await;
         for line in std::str::from_utf8(&body).unwrap().lines() {
             let event: Value = serde_json::from_str(line).unwrap();
             let version = event["object"]["metadata"]["resourceVersion"].as_str();
