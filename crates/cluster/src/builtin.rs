@@ -1,7 +1,7 @@
 //! The shape of built-in kinds: the table of Go types, OpenAPI's merge keys.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use sluice_schema::gotypes::{Document, Types};
@@ -10,6 +10,7 @@ use sluice_schema::patch::{self, GoSchema, PatchError};
 use sluice_schema::recorded;
 use sluice_schema::smd::{TypeRef, Versions};
 
+use crate::kind::Kind;
 use crate::kinds::conversion;
 use crate::resource::{Decoded, Shape, api_version};
 
@@ -19,11 +20,14 @@ pub(crate) struct BuiltIn {
     kind: String,
     types: OnceLock<TypeRef>,
     empty: OnceLock<Value>,
+    /// The hooks, if they default what is read.
+    reader: Option<Arc<dyn Kind>>,
 }
 
 impl BuiltIn {
-    pub(crate) fn new(group: &str, version: &str, kind: &str) -> Self {
+    pub(crate) fn new(group: &str, version: &str, kind: &str, hooks: &Arc<dyn Kind>) -> Self {
         Self {
+            reader: hooks.defaults_on_read().then(|| hooks.clone()),
             api_version: api_version(group, version),
             kind: kind.to_owned(),
             types: OnceLock::new(),
@@ -69,7 +73,11 @@ impl Shape for BuiltIn {
     }
 
     fn served<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
-        conversion::served(&self.api_version, stored)
+        let served = conversion::served(&self.api_version, stored);
+        let Some(hooks) = &self.reader else { return served };
+        let mut served = served.into_owned();
+        hooks.default(&mut served);
+        Cow::Owned(served)
     }
 
     fn stored_form(&self, value: Value) -> Value {

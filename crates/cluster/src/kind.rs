@@ -109,6 +109,13 @@ pub trait Kind: Send + Sync {
         Vec::new()
     }
 
+    /// Whether defaults are also filled in when a stored object is read. Upstream does so for every
+    /// kind; it shows only where something is taken away between defaulting and storing, and then
+    /// the first update writes what reading had filled in.
+    fn defaults_on_read(&self) -> bool {
+        false
+    }
+
     /// How names are checked; the default is a DNS subdomain.
     fn name_rule(&self) -> NameRule {
         NameRule::Subdomain

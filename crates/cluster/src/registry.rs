@@ -141,6 +141,7 @@ fn built_in_resource(group: &str, version: &str, found: &recorded::Resource) -> 
             (sub.name.clone(), entry)
         })
         .collect();
+    let hooks = kinds::kind(group, &found.name);
     Resource {
         group: group.to_owned(),
         version: version.to_owned(),
@@ -153,8 +154,8 @@ fn built_in_resource(group: &str, version: &str, found: &recorded::Resource) -> 
         categories: found.categories.clone(),
         verbs: found.verbs.clone(),
         subresources,
-        hooks: kinds::kind(group, &found.name),
-        shape: Arc::new(BuiltIn::new(group, version, &found.kind)),
+        shape: Arc::new(BuiltIn::new(group, version, &found.kind, &hooks)),
+        hooks,
         columns: printers::printer(group, &found.name).map_or(Columns::Default, Columns::BuiltIn),
         storage,
         deprecation: deprecation(group, &found.name),
@@ -177,8 +178,8 @@ pub(crate) fn of_bodies(group: &str, version: &str, kind: &str, hooks: Arc<dyn K
         categories: Vec::new(),
         verbs: Vec::new(),
         subresources: BTreeMap::new(),
+        shape: Arc::new(BuiltIn::new(group, version, kind, &hooks)),
         hooks,
-        shape: Arc::new(BuiltIn::new(group, version, kind)),
         columns: Columns::Default,
         storage: GroupResource::new(group, ""),
         deprecation: None,

@@ -99,7 +99,8 @@ impl Writer<'_> {
             if self.state.store.get(&resource.storage, &key).is_some() {
                 return Err(self.taken(&name));
             }
-            return Ok(Written { object: Arc::new(object), warnings });
+            let object = Arc::new(resource.shape.served(&object).into_owned());
+            return Ok(Written { object, warnings });
         }
         let stored = resource.shape.stored_form(object);
         match self.state.store.create(&resource.storage, &self.key(&name), stored) {

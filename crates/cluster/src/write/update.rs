@@ -79,7 +79,9 @@ impl Writer<'_> {
         let warnings = resource.hooks.warnings(&object, Some(old));
         resource.shape.settle(&mut object);
         managed::revert_times(old, &mut object);
-        if object == *old {
+        // What reading has filled in is written with the first update.
+        let settled = !resource.hooks.defaults_on_read() || stored.value == *old;
+        if object == *old && settled {
             return Ok(Some(Written { object: Arc::new(old.clone()), warnings }));
         }
         let gone = metadata::is_terminating(&object)

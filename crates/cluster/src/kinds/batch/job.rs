@@ -33,13 +33,17 @@ impl Kind for Job {
         }
     }
 
+    fn defaults_on_read(&self) -> bool {
+        true
+    }
+
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
         if !flag(object, "spec.manualSelector") {
             // Labels that came from the template are the very same map upstream: they get the
             // generated ones too. A Job without labels takes the template's when it is read.
             let labels = at(object, "metadata.labels");
-            let shared = same(labels, at(object, "spec.template.metadata.labels"));
-            let shared = shared || is_zero(labels);
+            let shared =
+                !is_zero(labels) && same(labels, at(object, "spec.template.metadata.labels"));
             generate_selector(object);
             if shared {
                 let labels = at(object, "spec.template.metadata.labels").clone();

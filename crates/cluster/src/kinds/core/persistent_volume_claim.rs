@@ -30,8 +30,13 @@ impl Kind for PersistentVolumeClaim {
         resource_list::round_up(object, &lists);
     }
 
+    fn defaults_on_read(&self) -> bool {
+        true
+    }
+
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
-        set(object, "status", json!({"phase": "Pending"}));
+        // The phase comes back when the claim is read.
+        set(object, "status", json!({}));
         drop_odd_sources(object);
         normalize_sources(object);
         Ok(())
