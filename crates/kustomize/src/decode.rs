@@ -1,0 +1,253 @@
+//! Reading JSON into fields as Go's `encoding/json` does: names match whatever their case, null leaves a
+//! field as it is, and a value of the wrong kind is an error that names the field.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::failure::{Failure, Gathered, Result};
+
+/// Whether a field that nobody asked for is an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    Refused,
+    Ignored,
+}
+
+/// The fields of one object, taken by name.
+pub(crate) struct Fields<'v> {
+    entries: &'v Map<String, Value>,
+    /// What Go calls the struct, for messages.
+    owner: String,
+    unknown: Unknown,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+
+impl<'v> Fields<'v> {
+    /// The fields of `value`; null has none. `owner` is the Go struct that messages name.
+    pub(crate) fn of(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
+        let entries = match value {
+            Value::Object(entries) => entries,
+            Value::Null => &*EMPTY,
+            other => {
+                let kind = kind(other);
+                return Err(Failure::new(format!(
+                    "json: cannot unmarshal {kind} into Go value of type {owner}"
+                )));
+            }
+        };
+        Ok(Self { entries, owner: owner.to_owned(), unknown, asked: RefCell::default() })
+    }
+
+    /// Everything that Go would assign to the field, in its order.
+    fn values(&self, name: &'static str) -> impl Iterator<Item = &'v Value> {
+        self.asked.borrow_mut().push(name);
+        let entries = self.entries.iter();
+        entries.filter(move |(key, _)| matches(key, name)).map(|(_, value)| value)
+    }
+
+    fn value(&self, name: &'static str) -> Option<&'v Value> {
+        self.values(name).filter(|value| !value.is_null()).last()
+    }
+
+    fn wrong(&self, value: &Value, name: &str, wanted: &str) -> Failure {
+        let (kind, owner) = (kind(value), &self.owner);
+        Failure::new(format!(
+            "json: cannot unmarshal {kind} into Go struct field {owner}.{name} of type {wanted}"
+        ))
+    }
+
+    /// A text, empty where there is none.
+    pub(crate) fn text(&self, name: &'static str) -> Result<String> {
+        Ok(self.optional_text(name)?.unwrap_or_default())
+    }
+
+    /// A text.
+    pub(crate) fn optional_text(&self, name: &'static str) -> Result<Option<String>> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(self.wrong(other, name, "string")),
+        }
+    }
+
+    /// A truth, false where there is none.
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool> {
+        match self.value(name) {
+            None => Ok(false),
+            Some(Value::Bool(truth)) => Ok(*truth),
+            Some(other) => Err(self.wrong(other, name, "bool")),
+        }
+    }
+
+    /// A whole number, zero where there is none.
+    pub(crate) fn integer(&self, name: &'static str) -> Result<i64> {
+        match self.value(name) {
+            None => Ok(0),
+            Some(value) => match value.as_i64() {
+                Some(number) => Ok(number),
+                None if value.is_number() => Err(Failure::new(format!(
+                    "json: cannot unmarshal number {value} into Go struct field {}.{name} of type int64",
+                    self.owner
+                ))),
+                None => Err(self.wrong(value, name, "int64")),
+            },
+        }
+    }
+
+    /// A list of texts; null in it is an empty one.
+    pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<String>> {
+        self.list(name, |item| match item {
+            Value::Null => Ok(String::new()),
+            Value::String(text) => Ok(text.clone()),
+            other => Err(self.wrong(other, name, "string")),
+        })
+    }
+
+    /// A map of texts, where it is there.
+    pub(crate) fn map(&self, name: &'static str) -> Result<Option<BTreeMap<String, String>>> {
+        let mut all: Option<BTreeMap<String, String>> = None;
+        for value in self.values(name) {
+            let entries = match value {
+                Value::Null => continue,
+                Value::Object(entries) => entries,
+                other => return Err(self.wrong(other, name, "map[string]string")),
+            };
+            let map = all.get_or_insert_default();
+            for (key, value) in entries {
+                let text = match value {
+                    Value::String(text) => text.clone(),
+                    Value::Null => String::new(),
+                    other => return Err(self.wrong(other, name, "string")),
+                };
+                map.insert(key.clone(), text);
+            }
+        }
+        Ok(all)
+    }
+
+    /// A list, each item read by `read`; all that are wrong are reported.
+    pub(crate) fn list<T>(
+        &self,
+        name: &'static str,
+        read: impl Fn(&'v Value) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let items = match self.value(name) {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(items)) => items,
+            Some(other) => return Err(self.wrong(other, name, "[]")),
+        };
+        let mut wrong = Gathered::default();
+        let read = items.iter().filter_map(|item| wrong.take(read(item))).collect();
+        wrong.finish()?;
+        Ok(read)
+    }
+
+    /// A list of objects.
+    pub(crate) fn objects<T>(
+        &self,
+        name: &'static str,
+        owner: &str,
+        read: impl Fn(&Fields<'v>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.list(name, |item| self.read(item, owner, &read))
+    }
+
+    /// An object, where it is there.
+    pub(crate) fn object<T>(
+        &self,
+        name: &'static str,
+        owner: &str,
+        read: impl Fn(&Fields<'v>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.value(name).map(|value| self.read(value, owner, &read)).transpose()
+    }
+
+    /// Whether the field is there at all, even as null.
+    pub(crate) fn has(&self, name: &'static str) -> bool {
+        self.values(name).next().is_some()
+    }
+
+    /// The value itself, for fields of any shape.
+    pub(crate) fn any(&self, name: &'static str) -> Option<&'v Value> {
+        self.value(name)
+    }
+
+    fn read<T>(
+        &self,
+        value: &'v Value,
+        owner: &str,
+        read: &impl Fn(&Fields<'v>) -> Result<T>,
+    ) -> Result<T> {
+        let fields = Fields::of(value, owner, self.unknown)?;
+        let result = read(&fields)?;
+        fields.finish()?;
+        Ok(result)
+    }
+
+    /// Refuses what nobody asked for, if it is to be refused.
+    pub(crate) fn finish(&self) -> Result<()> {
+        if self.unknown == Unknown::Ignored {
+            return Ok(());
+        }
+        let asked = self.asked.borrow();
+        let mut wrong = Gathered::default();
+        for key in self.entries.keys() {
+            if !asked.iter().any(|name| matches(key, name)) {
+                wrong.add(Failure::new(format!("json: unknown field \"{key}\"")));
+            }
+        }
+        wrong.finish()
+    }
+}
+
+/// Go folds case; keys of kustomization files are ASCII.
+fn matches(key: &str, name: &str) -> bool {
+    key.eq_ignore_ascii_case(name)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Fields, Unknown};
+
+    #[test]
+    fn fields_are_read_as_go_reads_them() {
+        let value = json!({"NAME": "a", "count": 2, "on": null, "list": ["x", null]});
+        let fields = Fields::of(&value, "Thing", Unknown::Refused).unwrap();
+        assert_eq!(fields.text("name").unwrap(), "a");
+        assert_eq!(fields.integer("count").unwrap(), 2);
+        assert!(!fields.flag("on").unwrap());
+        assert_eq!(fields.texts("list").unwrap(), ["x", ""]);
+        fields.finish().unwrap();
+        let wrong = fields.flag("count").expect_err("a number");
+        assert_eq!(
+            wrong.to_string(),
+            "json: cannot unmarshal number into Go struct field Thing.count of type bool"
+        );
+    }
+
+    #[test]
+    fn unknown_fields_are_reported_together() {
+        let value = json!({"a": 1, "b": 2});
+        let fields = Fields::of(&value, "Thing", Unknown::Refused).unwrap();
+        let wrong = fields.finish().expect_err("two fields");
+        assert_eq!(wrong.to_string(), "json: unknown field \"a\"\njson: unknown field \"b\"");
+        Fields::of(&value, "Thing", Unknown::Ignored).unwrap().finish().unwrap();
+    }
+}

@@ -1,0 +1,181 @@
+//! Why a build could not be done: every cause with its file, line and object, and what to do about it.
+
+use std::fmt;
+
+use sluice_yaml::Position;
+
+/// What the engine's functions return.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// One cause.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file it is in, as the file tree names it.
+    pub file: Option<String>,
+    /// Where in the file.
+    pub position: Option<Position>,
+    /// The object or field it is about.
+    pub object: Option<String>,
+    /// What is wrong, in kustomize's words where kustomize has words for it.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+    /// The kustomization directories that led here, outermost first.
+    pub through: Vec<String>,
+}
+
+/// Why a build could not be done; never without a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    first: Box<Diagnostic>,
+    rest: Vec<Diagnostic>,
+}
+
+impl Failure {
+    /// A failure with one cause.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::from(Diagnostic { message: message.into(), ..Diagnostic::default() })
+    }
+
+    /// The causes, in the order they were found.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        std::iter::once(&*self.first).chain(&self.rest)
+    }
+
+    fn each(mut self, change: impl Fn(&mut Diagnostic)) -> Self {
+        change(&mut self.first);
+        self.rest.iter_mut().for_each(change);
+        self
+    }
+
+    /// Puts words in front of every message.
+    pub(crate) fn context(self, words: impl fmt::Display) -> Self {
+        self.each(|cause| cause.message = format!("{words}: {}", cause.message))
+    }
+
+    /// Names the file of those causes that name none.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        self.each(|cause| {
+            cause.file.get_or_insert_with(|| file.to_owned());
+        })
+    }
+
+    /// Names the place of those causes that name none.
+    pub(crate) fn at(self, position: Position) -> Self {
+        self.each(|cause| {
+            if position.line > 0 {
+                cause.position.get_or_insert(position);
+            }
+        })
+    }
+
+    /// Names the object of those causes that name none.
+    pub(crate) fn about(self, object: impl fmt::Display) -> Self {
+        self.each(|cause| {
+            cause.object.get_or_insert_with(|| object.to_string());
+        })
+    }
+
+    /// Says what to do, where nothing more exact was said.
+    pub(crate) fn hint(self, hint: impl fmt::Display) -> Self {
+        self.each(|cause| {
+            cause.hint.get_or_insert_with(|| hint.to_string());
+        })
+    }
+
+    /// Names a directory the causes were reached through; inner ones are named first.
+    pub(crate) fn through(self, directory: &str) -> Self {
+        self.each(|cause| cause.through.insert(0, directory.to_owned()))
+    }
+
+    /// Both failures as one.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.rest.push(*other.first);
+        self.rest.extend(other.rest);
+        self
+    }
+}
+
+/// Gathers independent failures, so that all are reported at once.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered(Option<Failure>);
+
+impl Gathered {
+    /// The value of a result; its failure is kept for later.
+    pub(crate) fn take<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|failure| self.add(failure)).ok()
+    }
+
+    /// Keeps a failure.
+    pub(crate) fn add(&mut self, failure: Failure) {
+        self.0 = Some(match self.0.take() {
+            Some(before) => before.and(failure),
+            None => failure,
+        });
+    }
+
+    /// All failures, if there were any.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(cause: Diagnostic) -> Self {
+        Self { first: Box::new(cause), rest: Vec::new() }
+    }
+}
+
+impl From<sluice_yaml::Error> for Failure {
+    fn from(error: sluice_yaml::Error) -> Self {
+        let position = error.line().map(|line| Position { line, column: 1 });
+        Diagnostic { position, message: error.to_string(), ..Diagnostic::default() }.into()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(formatter, "{file}:")?;
+            if let Some(Position { line, column }) = self.position {
+                write!(formatter, "{line}:{column}:")?;
+            }
+            formatter.write_str(" ")?;
+        }
+        if let Some(object) = &self.object {
+            write!(formatter, "{object}: ")?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, cause) in self.diagnostics().enumerate() {
+            if index > 0 {
+                formatter.write_str("\n")?;
+            }
+            write!(formatter, "{cause}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, Gathered};
+
+    #[test]
+    fn the_innermost_place_wins_and_causes_add_up() {
+        let mut all = Gathered::default();
+        assert_eq!(all.take(Ok(1)), Some(1));
+        let first =
+            Failure::new("no such field").in_file("a.yaml").in_file("b.yaml").context("patch");
+        assert_eq!(all.take::<()>(Err(first)), None);
+        all.add(Failure::new("other").about("Deployment/web"));
+        let failure = all.finish().expect_err("two were added");
+        assert_eq!(failure.to_string(), "a.yaml: patch: no such field\nDeployment/web: other");
+    }
+}
