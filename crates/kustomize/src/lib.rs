@@ -12,9 +12,15 @@
 //!
 //! Start reading at `build.rs`; `resource.rs` and `resources.rs` are what everything else works on.
 
+mod access;
 mod decode;
 mod failure;
+mod field_spec;
 mod id;
+mod openapi;
+mod resource;
+mod resources;
+mod transformers;
 mod tree;
 
 pub use failure::{Diagnostic, Failure};

@@ -1,0 +1,262 @@
+//! Field specs: which field of which kind a transformer changes, and the walk to it.
+
+use sluice_yaml::{Content, Node};
+
+use crate::access::{self, Kind};
+use crate::decode::Fields;
+use crate::failure::{Failure, Result};
+use crate::id::{Gvk, split_api_version};
+
+/// A field of some kinds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct FieldSpec {
+    /// The kinds; what is empty stands for all.
+    pub(crate) gvk: Gvk,
+    /// The path, with `/`; `[]` marks a list where a null might stand.
+    pub(crate) path: String,
+    /// Whether the field is made where it is missing.
+    pub(crate) create: bool,
+}
+
+impl FieldSpec {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            gvk: Gvk {
+                group: fields.text("group")?,
+                version: fields.text("version")?,
+                kind: fields.text("kind")?,
+            },
+            path: fields.text("path")?,
+            create: fields.flag("create")?,
+        })
+    }
+
+    /// Whether it is about objects of this kind.
+    fn is_for(&self, node: &Node) -> bool {
+        let top = |name| node.field(name).and_then(Node::as_text).unwrap_or_default();
+        let selects = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
+        let (group, version) = split_api_version(top("apiVersion"));
+        selects(&self.gvk.kind, top("kind"))
+            && selects(&self.gvk.group, group)
+            && selects(&self.gvk.version, version)
+    }
+}
+
+/// Adds field specs to a list. One that is there already must agree about creation.
+pub(crate) fn merge_into(list: &mut Vec<FieldSpec>, more: &[FieldSpec]) -> Result<()> {
+    for spec in more {
+        let same =
+            list.iter().find(|there| there.gvk.is_selected(&spec.gvk) && there.path == spec.path);
+        match same {
+            Some(there) if there.create != spec.create => {
+                return Err(Failure::new("conflicting fieldspecs"));
+            }
+            Some(_) => {}
+            None => list.push(spec.clone()),
+        }
+    }
+    Ok(())
+}
+
+/// What a missing field is made as, and the tag a null gets that becomes one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Creation {
+    pub(crate) kind: Kind,
+    pub(crate) tag: &'static str,
+}
+
+impl Creation {
+    pub(crate) const SCALAR: Self = Self { kind: Kind::Scalar, tag: "" };
+    pub(crate) const TEXT: Self = Self { kind: Kind::Scalar, tag: "!!str" };
+    pub(crate) const MAPPING: Self = Self { kind: Kind::Mapping, tag: "!!map" };
+}
+
+/// Calls `set` on every field of the object that the specs name, in their order.
+pub(crate) fn apply(
+    object: &mut Node,
+    specs: &[FieldSpec],
+    creation: Option<Creation>,
+    set: &mut dyn FnMut(&mut Node) -> Result<()>,
+) -> Result<()> {
+    for spec in specs {
+        apply_one(object, spec, creation, set)?;
+    }
+    Ok(())
+}
+
+/// Calls `set` on every field of the object that the spec names.
+pub(crate) fn apply_one(
+    object: &mut Node,
+    spec: &FieldSpec,
+    creation: Option<Creation>,
+    set: &mut dyn FnMut(&mut Node) -> Result<()>,
+) -> Result<()> {
+    if !spec.is_for(object) {
+        return Ok(());
+    }
+    let parts = split_path(&spec.path, '/');
+    let walk = Walk { create: spec.create, creation };
+    walk.enter(object, &parts, set).map_err(|failure| {
+        let id = crate::resource::Resource::describe(object);
+        failure.context(format_args!("considering field '{}' of object {id}", spec.path))
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Walk {
+    create: bool,
+    creation: Option<Creation>,
+}
+
+impl Walk {
+    fn enter(
+        self,
+        node: &mut Node,
+        path: &[String],
+        set: &mut dyn FnMut(&mut Node) -> Result<()>,
+    ) -> Result<()> {
+        let Some((first, rest)) = path.split_first() else { return set(node) };
+        if access::is_null(node) {
+            return Ok(());
+        }
+        match &mut node.content {
+            Content::Sequence { items, .. } => {
+                for item in items {
+                    self.enter(item, path, set).map_err(|failure| {
+                        failure.context(format_args!("visit traversal on path: {path:?}"))
+                    })?;
+                }
+                Ok(())
+            }
+            Content::Mapping { .. } => self.enter_field(node, first, rest, set),
+            Content::Scalar { .. } | Content::Alias(_) => {
+                Err(Failure::new("expected sequence or mapping node").at(node.position))
+            }
+        }
+    }
+
+    fn enter_field(
+        self,
+        node: &mut Node,
+        part: &str,
+        rest: &[String],
+        set: &mut dyn FnMut(&mut Node) -> Result<()>,
+    ) -> Result<()> {
+        let name = part.strip_suffix("[]");
+        let is_list = name.is_some();
+        let name = name.unwrap_or(part);
+        if name.is_empty() {
+            return Err(Failure::new("cannot set or create an empty field name"));
+        }
+        // What the field becomes where it is null, and whether it is made where it is missing.
+        let (made, becomes) = match self.creation {
+            _ if is_list => (None, Some((Kind::Sequence, ""))),
+            Some(creation) if self.create && rest.is_empty() => {
+                (Some(creation.kind), Some((creation.kind, creation.tag)))
+            }
+            Some(_) if self.create => (Some(Kind::Mapping), Some((Kind::Mapping, "!!map"))),
+            _ => (None, None),
+        };
+        let field = match made {
+            Some(kind) => access::lookup_create(node, &[name], kind),
+            None => access::lookup_mut(node, &[name]),
+        };
+        let field = field.map_err(|failure| failure.context(format_args!("fieldName: {name}")))?;
+        let Some(field) = field else { return Ok(()) };
+        if access::is_null(field)
+            && let Some((kind, tag)) = becomes
+        {
+            if Kind::of(field) != Some(kind) {
+                field.content = kind.empty().content;
+            }
+            field.tag = tag.into();
+        }
+        self.enter(field, rest, set)
+    }
+}
+
+/// The parts of a path; `\` before a delimiter keeps it in the name, and one at the start means nothing.
+pub(crate) fn split_path(path: &str, delimiter: char) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut pieces = path.split(delimiter).peekable();
+    if pieces.peek() == Some(&"") && path.contains(delimiter) {
+        pieces.next();
+    }
+    for piece in pieces {
+        match parts.last_mut() {
+            Some(last) if last.ends_with('\\') => {
+                last.pop();
+                last.push(delimiter);
+                last.push_str(piece);
+            }
+            _ => parts.push(piece.to_owned()),
+        }
+    }
+    parts
+}
+
+/// As [`split_path`], and what stands in brackets is one part, delimiters and all; brackets without `=`
+/// only quote.
+pub(crate) fn split_path_with_brackets(path: &str, delimiter: char) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut pieces = split_path(path, delimiter).into_iter();
+    while let Some(piece) = pieces.next() {
+        if !piece.starts_with('[') || piece.ends_with(']') {
+            parts.push(piece);
+            continue;
+        }
+        let mut whole = piece;
+        for next in pieces.by_ref() {
+            whole.push(delimiter);
+            whole.push_str(&next);
+            if next.ends_with(']') {
+                break;
+            }
+        }
+        if whole.contains('=') {
+            parts.push(whole);
+        } else {
+            parts.push(whole.trim_matches(['[', ']']).to_owned());
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_yaml::{Node, SequenceIndent, parse};
+
+    use super::{Creation, FieldSpec, apply, split_path, split_path_with_brackets};
+    use crate::access;
+
+    #[test]
+    fn paths_are_split_at_delimiters_that_are_not_escaped() {
+        assert_eq!(split_path("/a/b\\/c/d", '/'), ["a", "b/c", "d"]);
+        assert_eq!(split_path("a", '/'), ["a"]);
+        assert_eq!(split_path("", '/'), [""]);
+        assert_eq!(
+            split_path_with_brackets("a.[b.c/d].[name=x.y].e", '.'),
+            ["a", "b.c/d", "[name=x.y]", "e"]
+        );
+    }
+
+    #[test]
+    fn fields_are_set_through_lists_and_made_where_asked() {
+        let cases = [
+            ("a:\n- b: 1\n- b: 2\n- c: 3\n", "a/b", false, "a:\n- b: x\n- b: x\n- c: 3\n"),
+            ("a:\n- b: 1\n- c: 3\n", "a/b", true, "a:\n- b: x\n- c: 3\n  b: x\n"),
+            ("k: v\n", "a/b", true, "k: v\na:\n  b: x\n"),
+            ("k: v\n", "a/b", false, "k: v\n"),
+            ("a: null\n", "a/b", true, "a: {b: x}\n"),
+        ];
+        for (text, path, create, expected) in cases {
+            let mut node: Node = parse(text.as_bytes()).unwrap().remove(0).root;
+            let spec = FieldSpec { path: path.to_owned(), create, ..FieldSpec::default() };
+            let mut set = |node: &mut Node| access::set_scalar(node, access::untagged("x"));
+            apply(&mut node, &[spec], Some(Creation::SCALAR), &mut set).unwrap();
+            let written = node.to_yaml(SequenceIndent::Compact);
+            let flat = expected.replace("a: {b: x}\n", "a:\n  b: x\n");
+            assert_eq!(written, flat, "{text:?} {path}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The objects of a build in their order, found by who they are and who they were without looking at all.
+//!
+//! kustomize keeps a list and scans it for every question, which makes large builds quadratic. Here an
+//! index answers; it is made when first asked for, follows single changes, and is dropped when everything
+//! may have changed.
+
+use std::collections::HashMap;
+
+use crate::failure::{Failure, Result};
+use crate::id::{IdKey, ResourceId};
+use crate::openapi::Schema;
+use crate::resource::Resource;
+
+/// The objects of a build.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resources {
+    list: Vec<Resource>,
+    index: Option<Index>,
+}
+
+/// Where resources are, by the ids they have and had. Positions ascend.
+#[derive(Debug, Clone, Default)]
+struct Index {
+    current: HashMap<IdKey, Vec<usize>>,
+    any: HashMap<IdKey, Vec<usize>>,
+}
+
+impl Index {
+    fn of(list: &[Resource], schema: &Schema) -> Self {
+        let mut index = Self::default();
+        for (position, resource) in list.iter().enumerate() {
+            index.add(position, resource, schema);
+        }
+        index
+    }
+
+    fn keys(resource: &Resource, schema: &Schema) -> (IdKey, Vec<IdKey>) {
+        let current = resource.id(schema).key();
+        let mut any = vec![current.clone()];
+        if resource.is_empty() {
+            any.clear();
+        }
+        for id in resource.previous_ids() {
+            let key = id.key();
+            if !any.contains(&key) {
+                any.push(key);
+            }
+        }
+        (current, any)
+    }
+
+    fn add(&mut self, position: usize, resource: &Resource, schema: &Schema) {
+        let (current, any) = Self::keys(resource, schema);
+        insert(self.current.entry(current).or_default(), position);
+        for key in any {
+            insert(self.any.entry(key).or_default(), position);
+        }
+    }
+
+    fn remove(&mut self, position: usize, resource: &Resource, schema: &Schema) {
+        let (current, any) = Self::keys(resource, schema);
+        let without = |positions: Option<&mut Vec<usize>>| {
+            if let Some(positions) = positions {
+                positions.retain(|&other| other != position);
+            }
+        };
+        without(self.current.get_mut(&current));
+        for key in any {
+            without(self.any.get_mut(&key));
+        }
+    }
+}
+
+fn insert(positions: &mut Vec<usize>, position: usize) {
+    if let Err(at) = positions.binary_search(&position) {
+        positions.insert(at, position);
+    }
+}
+
+impl Resources {
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Resource> {
+        self.list.iter()
+    }
+
+    pub(crate) fn get(&self, position: usize) -> Option<&Resource> {
+        self.list.get(position)
+    }
+
+    /// All resources, to change in any way; the index is made anew when it is next asked.
+    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Resource> {
+        self.index = None;
+        self.list.iter_mut()
+    }
+
+    /// The list itself, to reorder or to take from.
+    pub(crate) fn list_mut(&mut self) -> &mut Vec<Resource> {
+        self.index = None;
+        &mut self.list
+    }
+
+    /// The resources, in order.
+    pub(crate) fn into_list(self) -> Vec<Resource> {
+        self.list
+    }
+
+    /// All resources, to change in ways that leave every id and its history alone.
+    pub(crate) fn iter_mut_keeping_ids(&mut self) -> std::slice::IterMut<'_, Resource> {
+        self.list.iter_mut()
+    }
+
+    /// Forgets where resources are: after the schema changed, kinds may have another scope.
+    pub(crate) fn forget_index(&mut self) {
+        self.index = None;
+    }
+
+    fn index(&mut self, schema: &Schema) -> &mut Index {
+        self.index.get_or_insert_with(|| Index::of(&self.list, schema))
+    }
+
+    /// Changes one resource; the index follows.
+    pub(crate) fn change<T>(
+        &mut self,
+        position: usize,
+        schema: &Schema,
+        change: impl FnOnce(&mut Resource) -> T,
+    ) -> Option<T> {
+        let resource = self.list.get_mut(position)?;
+        if let Some(index) = &mut self.index {
+            index.remove(position, resource, schema);
+        }
+        let result = change(resource);
+        if let Some(index) = &mut self.index {
+            index.add(position, resource, schema);
+        }
+        Some(result)
+    }
+
+    /// Where the resources are that have this id now.
+    pub(crate) fn with_current_id(&mut self, id: &ResourceId, schema: &Schema) -> Vec<usize> {
+        self.index(schema).current.get(&id.key()).cloned().unwrap_or_default()
+    }
+
+    /// Where the resources are that have or had this id; deleted ones are not among them.
+    pub(crate) fn with_any_id(&mut self, id: &ResourceId, schema: &Schema) -> Vec<usize> {
+        self.index(schema).any.get(&id.key()).cloned().unwrap_or_default()
+    }
+
+    /// The one resource that has or had this id, as a patch without a target asks for it.
+    pub(crate) fn the_one_with_any_id(
+        &mut self,
+        id: &ResourceId,
+        schema: &Schema,
+    ) -> Result<usize> {
+        let found = self.with_any_id(id, schema);
+        let problem = match found.as_slice() {
+            [one] => return Ok(*one),
+            [] => "no",
+            _ => "multiple",
+        };
+        Err(Failure::new(format!(
+            "{problem} matches for Id {id}; failed to find unique target for patch {id}"
+        )))
+    }
+
+    /// Adds a resource whose id is new.
+    pub(crate) fn append(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
+        let position = self.list.len();
+        let id = resource.id(schema);
+        let index = self.index(schema);
+        if index.current.get(&id.key()).is_some_and(|found| !found.is_empty()) {
+            let failure =
+                Failure::new(format!("may not add resource with an already registered id: {id}"));
+            let failure = match &resource.file {
+                Some(file) => failure.in_file(file),
+                None => failure,
+            };
+            return Err(failure.at(resource.node.position));
+        }
+        index.add(position, &resource, schema);
+        self.list.push(resource);
+        Ok(())
+    }
+
+    /// Adds all resources of another list; all ids that are not new are reported.
+    pub(crate) fn append_all(&mut self, others: Self, schema: &Schema) -> Result<()> {
+        if self.list.is_empty() {
+            // Nothing can collide, and the index need not be made twice.
+            *self = others;
+            return Ok(());
+        }
+        let mut wrong = crate::failure::Gathered::default();
+        for resource in others.list {
+            wrong.take(self.append(resource, schema));
+        }
+        wrong.finish()
+    }
+
+    /// Refuses two resources of one id, as when a patch renamed one.
+    pub(crate) fn check_unique(&mut self, schema: &Schema) -> Result<()> {
+        let list = std::mem::take(&mut self.list);
+        self.index = Some(Index::default());
+        let mut wrong = crate::failure::Gathered::default();
+        for resource in list {
+            wrong.take(self.append(resource, schema));
+        }
+        wrong.finish()
+    }
+
+    /// Puts a resource in the place of another; the index follows.
+    pub(crate) fn replace(&mut self, position: usize, by: Resource, schema: &Schema) {
+        self.change(position, schema, |resource| *resource = by);
+    }
+
+    /// Drops what patches deleted.
+    pub(crate) fn drop_empty(&mut self) {
+        if self.list.iter().any(Resource::is_empty) {
+            self.index = None;
+            self.list.retain(|resource| !resource.is_empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Resources;
+    use crate::openapi::Schema;
+    use crate::resource::Resource;
+
+    fn config_map(name: &str) -> Resource {
+        let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+        Resource::new(sluice_yaml::parse(text.as_bytes()).unwrap().remove(0).root)
+    }
+
+    #[test]
+    fn resources_are_found_by_who_they_are_and_were() {
+        let schema = Schema::builtin();
+        let mut all = Resources::default();
+        all.append(config_map("a"), &schema).unwrap();
+        all.append(config_map("b"), &schema).unwrap();
+        let again = all.append(config_map("a"), &schema).expect_err("twice");
+        assert_eq!(
+            again.diagnostics().next().unwrap().message,
+            "may not add resource with an already registered id: ConfigMap.v1.[noGrp]/a.[noNs]"
+        );
+        let old = all.get(0).unwrap().id(&schema);
+        all.change(0, &schema, |resource| {
+            resource.store_id(&schema)?;
+            resource.set_name("c")
+        });
+        assert_eq!(all.with_current_id(&old, &schema), [] as [usize; 0]);
+        assert_eq!(all.with_any_id(&old, &schema), [0]);
+        all.append(config_map("a"), &schema).unwrap();
+        assert!(all.the_one_with_any_id(&old, &schema).is_err());
+        assert_eq!(all.with_any_id(&old, &schema), [0, 2]);
+        all.check_unique(&schema).unwrap();
+    }
+}
