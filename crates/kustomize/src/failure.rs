@@ -69,6 +69,11 @@ impl Failure {
         })
     }
 
+    /// Names the place of all causes: what they name is none of the file.
+    pub(crate) fn moved_to(self, position: Position) -> Self {
+        self.each(|cause| cause.position = Some(position))
+    }
+
     /// Names the object of those causes that name none.
     pub(crate) fn about(self, object: impl fmt::Display) -> Self {
         self.each(|cause| {

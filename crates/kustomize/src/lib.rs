@@ -16,10 +16,13 @@ mod access;
 mod decode;
 mod failure;
 mod field_spec;
+mod go_regex;
 mod id;
 mod openapi;
+mod read;
 mod resource;
 mod resources;
+mod selector;
 mod transformers;
 mod tree;
 

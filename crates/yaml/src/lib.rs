@@ -40,6 +40,7 @@ pub use error::Error;
 pub use json::{Duplicates, documents_to_json, to_json};
 pub use node::{
     Comments, Content, Document, Node, Position, is_special_in_yaml_1_1, parse, parse_as,
+    parse_first,
 };
 pub use stream::{split_for_kubernetes, split_for_kustomize};
 pub use token::ScalarStyle;

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use crate::token::ScalarStyle;
 
 pub use edit::is_special_in_yaml_1_1;
-pub use read::{parse, parse_as};
+pub use read::{parse, parse_as, parse_first};
 
 /// A document of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -15,31 +15,42 @@ pub fn parse(text: &[u8]) -> Result<Vec<Document>, Error> {
     parse_as(text, Dialect::V3)
 }
 
+/// Reads the first document of `text` and looks at nothing behind it, as go-yaml v3's `Decoder` does.
+pub fn parse_first(text: &[u8]) -> Result<Option<Document>, Error> {
+    let input = input::decode(text);
+    next_document(&mut Parser::new(&input, Dialect::V3), Dialect::V3)
+}
+
 /// Reads every document of `text` in the given dialect.
 pub fn parse_as(text: &[u8], dialect: Dialect) -> Result<Vec<Document>, Error> {
     let input = input::decode(text);
     let mut parser = Parser::new(&input, dialect);
     let mut documents = Vec::new();
-    loop {
-        let start = parser.next_event()?;
-        if let EventKind::StreamEnd = start.kind {
-            return Ok(documents);
-        }
-        let mut reader = Reader { dialect, anchors: BTreeSet::new(), open: Vec::new(), root: None };
-        let end = loop {
-            let event = parser.next_event()?;
-            if matches!(event.kind, EventKind::DocumentEnd | EventKind::StreamEnd) {
-                break event;
-            }
-            reader.take(event)?;
-        };
-        documents.push(Document {
-            root: reader.root.unwrap_or_default(),
-            head_comment: start.comments.map(|comments| comments.head).unwrap_or_default(),
-            foot_comment: end.comments.map(|comments| comments.foot).unwrap_or_default(),
-            position: place(start.mark),
-        });
+    while let Some(document) = next_document(&mut parser, dialect)? {
+        documents.push(document);
     }
+    Ok(documents)
+}
+
+fn next_document(parser: &mut Parser<'_>, dialect: Dialect) -> Result<Option<Document>, Error> {
+    let start = parser.next_event()?;
+    if let EventKind::StreamEnd = start.kind {
+        return Ok(None);
+    }
+    let mut reader = Reader { dialect, anchors: BTreeSet::new(), open: Vec::new(), root: None };
+    let end = loop {
+        let event = parser.next_event()?;
+        if matches!(event.kind, EventKind::DocumentEnd | EventKind::StreamEnd) {
+            break event;
+        }
+        reader.take(event)?;
+    };
+    Ok(Some(Document {
+        root: reader.root.unwrap_or_default(),
+        head_comment: start.comments.map(|comments| comments.head).unwrap_or_default(),
+        foot_comment: end.comments.map(|comments| comments.foot).unwrap_or_default(),
+        position: place(start.mark),
+    }))
 }
 
 /// The tree of one document while it is read. The open collections are a list of its own, so that

@@ -1,0 +1,209 @@
+//! Selectors: which resources a patch or a replacement is for.
+
+mod labels;
+
+use regex::Regex;
+
+use crate::decode::Fields;
+use crate::failure::Result;
+use crate::go_regex;
+use crate::id::{Gvk, ResourceId};
+use crate::openapi::Schema;
+use crate::resource::Resource;
+use crate::resources::Resources;
+use labels::LabelSelector;
+
+/// Which resources are meant, as written: patterns, and label selectors. What is empty means all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the fields are called so where they are written")]
+pub(crate) struct Selector {
+    /// Patterns of group, version and kind.
+    pub(crate) gvk: Gvk,
+    /// A pattern of the name.
+    pub(crate) name: String,
+    /// A pattern of the namespace.
+    pub(crate) namespace: String,
+    /// What labels must be like.
+    pub(crate) label_selector: String,
+    /// What annotations must be like.
+    pub(crate) annotation_selector: String,
+}
+
+impl Selector {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            gvk: Gvk {
+                group: fields.text("group")?,
+                version: fields.text("version")?,
+                kind: fields.text("kind")?,
+            },
+            name: fields.text("name")?,
+            namespace: fields.text("namespace")?,
+            label_selector: fields.text("labelSelector")?,
+            annotation_selector: fields.text("annotationSelector")?,
+        })
+    }
+
+    /// Ready to be asked.
+    pub(crate) fn compile(&self) -> Result<CompiledSelector> {
+        Ok(CompiledSelector {
+            group: Pattern::read(&self.gvk.group)?,
+            version: Pattern::read(&self.gvk.version)?,
+            kind: Pattern::read(&self.gvk.kind)?,
+            name: Pattern::read(&self.name)?,
+            namespace: Pattern::read(&self.namespace)?,
+            // Wrong ones are only an error where a resource gets so far.
+            labels: LabelSelector::parse(&self.label_selector),
+            annotations: LabelSelector::parse(&self.annotation_selector),
+        })
+    }
+}
+
+/// A selector that can be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledSelector {
+    group: Pattern,
+    version: Pattern,
+    kind: Pattern,
+    name: Pattern,
+    namespace: Pattern,
+    labels: Result<LabelSelector>,
+    annotations: Result<LabelSelector>,
+}
+
+impl CompiledSelector {
+    /// Where the resources are that it selects: by the names and namespaces they have or had at first.
+    pub(crate) fn select(&self, resources: &Resources, schema: &Schema) -> Result<Vec<usize>> {
+        let mut selected = Vec::new();
+        for (position, resource) in resources.iter().enumerate() {
+            if self.selects(resource, schema)? {
+                selected.push(position);
+            }
+        }
+        Ok(selected)
+    }
+
+    fn selects(&self, resource: &Resource, schema: &Schema) -> Result<bool> {
+        // The cheap questions come first; only labels can be wrong, and they are asked last.
+        if !self.matches_gvk(&resource.gvk()) {
+            return Ok(false);
+        }
+        let (is, was) = (resource.id(schema), resource.original_id(schema));
+        let fits = (self.namespace.matches(was.effective_namespace())
+            || self.namespace.matches(is.effective_namespace()))
+            && (self.name.matches(&was.name) || self.name.matches(&is.name));
+        Ok(fits && self.matches_labels(resource)? && self.matches_annotations(resource)?)
+    }
+
+    /// Whether an id fits, with the namespace that counts.
+    pub(crate) fn matches_id(&self, id: &ResourceId) -> bool {
+        self.matches_gvk(&id.gvk)
+            && self.name.matches(&id.name)
+            && self.namespace.matches(id.effective_namespace())
+    }
+
+    pub(crate) fn matches_gvk(&self, gvk: &Gvk) -> bool {
+        self.group.matches(&gvk.group)
+            && self.version.matches(&gvk.version)
+            && self.kind.matches(&gvk.kind)
+    }
+
+    pub(crate) fn matches_labels(&self, resource: &Resource) -> Result<bool> {
+        let labels = self.labels.as_ref().map_err(Clone::clone)?;
+        Ok(labels.is_empty() || labels.matches(&resource.labels()))
+    }
+
+    pub(crate) fn matches_annotations(&self, resource: &Resource) -> Result<bool> {
+        let annotations = self.annotations.as_ref().map_err(Clone::clone)?;
+        Ok(annotations.is_empty() || annotations.matches(&resource.annotations()))
+    }
+}
+
+/// A pattern for a whole text.
+#[derive(Debug, Clone)]
+enum Pattern {
+    Anything,
+    /// No letter in it means anything special.
+    Text(String),
+    Regex(Regex),
+}
+
+impl Pattern {
+    fn read(pattern: &str) -> Result<Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte);
+        Ok(if pattern.is_empty() {
+            Self::Anything
+        } else if pattern.bytes().all(is_plain) {
+            Self::Text(pattern.to_owned())
+        } else {
+            Self::Regex(go_regex::compile(&format!("^(?:{pattern})$"))?)
+        })
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Text(wanted) => wanted == text,
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Selector;
+    use crate::decode::{Fields, Unknown};
+    use crate::openapi::Schema;
+    use crate::resources::Resources;
+
+    const OBJECTS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop, annotations: {tier: front}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+";
+
+    #[test]
+    fn resources_are_selected_by_patterns_and_labels() {
+        let schema = Schema::builtin();
+        let mut all = Resources::default();
+        for mut resource in crate::read::read_resources(OBJECTS.as_bytes(), None).unwrap() {
+            resource.store_id(&schema).unwrap();
+            let name = format!("new-{}", resource.name());
+            resource.set_name(&name).unwrap();
+            all.append(resource, &schema).unwrap();
+        }
+        let cases: [(serde_json::Value, &[usize]); 12] = [
+            (json!({}), &[0, 1, 2]),
+            (json!({"name": "web"}), &[0, 1]),
+            (json!({"name": "new-web"}), &[0, 1]),
+            (json!({"name": "new-.*"}), &[0, 1, 2]),
+            (json!({"name": "we"}), &[]),
+            (json!({"namespace": "default"}), &[0]),
+            (json!({"namespace": "shop|default"}), &[0, 1]),
+            (json!({"kind": "Deploy.*|Service", "group": "apps"}), &[0]),
+            (json!({"group": "apps|"}), &[0, 1]),
+            (json!({"labelSelector": "app=web"}), &[0]),
+            (json!({"annotationSelector": "tier in (front,back)"}), &[1]),
+            (json!({"labelSelector": "a=b=c", "kind": "None"}), &[]),
+        ];
+        for (value, expected) in cases {
+            let fields = Fields::of(&value, "Selector", Unknown::Refused).unwrap();
+            let selector = Selector::read(&fields).unwrap().compile().unwrap();
+            assert_eq!(selector.select(&all, &schema).unwrap(), expected, "{value}");
+        }
+        let wrong = Selector { label_selector: "a=b=c".to_owned(), ..Selector::default() };
+        assert!(wrong.compile().unwrap().select(&all, &schema).is_err());
+        let wrong = Selector { name: "*".to_owned(), ..Selector::default() };
+        assert!(wrong.compile().is_err());
+    }
+}
