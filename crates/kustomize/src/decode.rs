@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
+use sluice_yaml::{Node, Position};
 
 use crate::failure::{Failure, Gathered, Result};
 
@@ -18,6 +19,8 @@ pub(crate) enum Unknown {
 /// The fields of one object, taken by name.
 pub(crate) struct Fields<'v> {
     entries: &'v Map<String, Value>,
+    /// Where they are written, if that is known.
+    node: Option<&'v Node>,
     /// What Go calls the struct, for messages.
     owner: String,
     unknown: Unknown,
@@ -29,6 +32,16 @@ static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new
 impl<'v> Fields<'v> {
     /// The fields of `value`; null has none. `owner` is the Go struct that messages name.
     pub(crate) fn of(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
+        Self::located(value, None, owner, unknown)
+    }
+
+    /// As [`Fields::of`]; what is wrong is placed by the node the value was read from.
+    pub(crate) fn located(
+        value: &'v Value,
+        node: Option<&'v Node>,
+        owner: &str,
+        unknown: Unknown,
+    ) -> Result<Self> {
         let entries = match value {
             Value::Object(entries) => entries,
             Value::Null => &*EMPTY,
@@ -36,10 +49,11 @@ impl<'v> Fields<'v> {
                 let kind = kind(other);
                 return Err(Failure::new(format!(
                     "json: cannot unmarshal {kind} into Go value of type {owner}"
-                )));
+                ))
+                .at(node.map_or_else(Position::default, |node| node.position)));
             }
         };
-        Ok(Self { entries, owner: owner.to_owned(), unknown, asked: RefCell::default() })
+        Ok(Self { entries, node, owner: owner.to_owned(), unknown, asked: RefCell::default() })
     }
 
     /// Everything that Go would assign to the field, in its order.
@@ -55,9 +69,24 @@ impl<'v> Fields<'v> {
 
     fn wrong(&self, value: &Value, name: &str, wanted: &str) -> Failure {
         let (kind, owner) = (kind(value), &self.owner);
-        Failure::new(format!(
+        let failure = Failure::new(format!(
             "json: cannot unmarshal {kind} into Go struct field {owner}.{name} of type {wanted}"
-        ))
+        ));
+        self.place(failure, name)
+    }
+
+    /// The node of a field, where the field is written as such and not brought by a merge key.
+    fn node(&self, name: &str) -> Option<&'v Node> {
+        let mut fields = self.node?.fields().iter().rev();
+        let has_name = |key: &Node| key.as_text().is_some_and(|key| matches(key, name));
+        fields.find(|(key, _)| has_name(key)).map(|(_, value)| value)
+    }
+
+    fn place(&self, failure: Failure, name: &str) -> Failure {
+        match self.node(name) {
+            Some(node) => failure.at(node.position),
+            None => failure,
+        }
     }
 
     /// A text, empty where there is none.
@@ -89,10 +118,13 @@ impl<'v> Fields<'v> {
             None => Ok(0),
             Some(value) => match value.as_i64() {
                 Some(number) => Ok(number),
-                None if value.is_number() => Err(Failure::new(format!(
-                    "json: cannot unmarshal number {value} into Go struct field {}.{name} of type int64",
-                    self.owner
-                ))),
+                None if value.is_number() => {
+                    let owner = &self.owner;
+                    let failure = Failure::new(format!(
+                        "json: cannot unmarshal number {value} into Go struct field {owner}.{name} of type int64"
+                    ));
+                    Err(self.place(failure, name))
+                }
                 None => Err(self.wrong(value, name, "int64")),
             },
         }
@@ -100,10 +132,14 @@ impl<'v> Fields<'v> {
 
     /// A list of texts; null in it is an empty one.
     pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<String>> {
+        let owner = &self.owner;
         self.list(name, |item| match item {
             Value::Null => Ok(String::new()),
             Value::String(text) => Ok(text.clone()),
-            other => Err(self.wrong(other, name, "string")),
+            other => Err(Failure::new(format!(
+                "json: cannot unmarshal {} into Go struct field {owner}.{name} of type string",
+                kind(other)
+            ))),
         })
     }
 
@@ -135,13 +171,30 @@ impl<'v> Fields<'v> {
         name: &'static str,
         read: impl Fn(&'v Value) -> Result<T>,
     ) -> Result<Vec<T>> {
+        self.located_list(name, |item, _| read(item))
+    }
+
+    fn located_list<T>(
+        &self,
+        name: &'static str,
+        read: impl Fn(&'v Value, Option<&'v Node>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let items = match self.value(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
             Some(other) => return Err(self.wrong(other, name, "[]")),
         };
+        let nodes = self.node(name).map(Node::items).unwrap_or_default();
         let mut wrong = Gathered::default();
-        let read = items.iter().filter_map(|item| wrong.take(read(item))).collect();
+        let read = items.iter().enumerate().filter_map(|(index, item)| {
+            let node = nodes.get(index);
+            let place = |failure: Failure| match node {
+                Some(node) => failure.at(node.position),
+                None => failure,
+            };
+            wrong.take(read(item, node).map_err(place))
+        });
+        let read = read.collect();
         wrong.finish()?;
         Ok(read)
     }
@@ -153,7 +206,7 @@ impl<'v> Fields<'v> {
         owner: &str,
         read: impl Fn(&Fields<'v>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        self.list(name, |item| self.read(item, owner, &read))
+        self.located_list(name, |item, node| self.read(item, node, owner, &read))
     }
 
     /// An object, where it is there.
@@ -163,7 +216,8 @@ impl<'v> Fields<'v> {
         owner: &str,
         read: impl Fn(&Fields<'v>) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.value(name).map(|value| self.read(value, owner, &read)).transpose()
+        let node = self.node(name);
+        self.value(name).map(|value| self.read(value, node, owner, &read)).transpose()
     }
 
     /// Whether the field is there at all, even as null.
@@ -179,10 +233,11 @@ impl<'v> Fields<'v> {
     fn read<T>(
         &self,
         value: &'v Value,
+        node: Option<&'v Node>,
         owner: &str,
         read: &impl Fn(&Fields<'v>) -> Result<T>,
     ) -> Result<T> {
-        let fields = Fields::of(value, owner, self.unknown)?;
+        let fields = Fields::located(value, node, owner, self.unknown)?;
         let result = read(&fields)?;
         fields.finish()?;
         Ok(result)
@@ -197,7 +252,13 @@ impl<'v> Fields<'v> {
         let mut wrong = Gathered::default();
         for key in self.entries.keys() {
             if !asked.iter().any(|name| matches(key, name)) {
-                wrong.add(Failure::new(format!("json: unknown field \"{key}\"")));
+                let failure = Failure::new(format!("json: unknown field \"{key}\""));
+                let mut fields = self.node.map(Node::fields).unwrap_or_default().iter();
+                let written = fields.find(|(name, _)| name.as_text() == Some(key));
+                wrong.add(match written {
+                    Some((name, _)) => failure.at(name.position),
+                    None => failure,
+                });
             }
         }
         wrong.finish()

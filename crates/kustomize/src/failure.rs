@@ -60,6 +60,16 @@ impl Failure {
         })
     }
 
+    /// Names file and place of those causes that name no file.
+    pub(crate) fn in_file_at(self, file: &str, position: Position) -> Self {
+        self.each(|cause| {
+            if cause.file.is_none() {
+                cause.file = Some(file.to_owned());
+                cause.position = Some(position);
+            }
+        })
+    }
+
     /// Names the place of those causes that name none.
     pub(crate) fn at(self, position: Position) -> Self {
         self.each(|cause| {

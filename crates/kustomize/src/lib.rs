@@ -16,8 +16,10 @@ mod access;
 mod decode;
 mod failure;
 mod field_spec;
+mod generators;
 mod go_regex;
 mod id;
+mod loader;
 mod openapi;
 mod read;
 mod resource;
@@ -27,4 +29,5 @@ mod transformers;
 mod tree;
 
 pub use failure::{Diagnostic, Failure};
+pub use loader::{LoadRestrictor, Remote, RemoteError, Repository};
 pub use tree::{Entry, FileTree, MemoryTree, TreeError};

@@ -1,0 +1,203 @@
+//! Generators: what makes objects out of a kustomization's own words and files.
+
+mod config_map;
+mod iam_policy;
+mod key_values;
+mod secret;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sluice_yaml::{Content, Node, ScalarStyle};
+
+use crate::access;
+use crate::decode::{Fields, Unknown};
+use crate::failure::{Failure, Result};
+use crate::resource::{Resource, annotation};
+use crate::transformers::Load;
+
+pub(crate) use iam_policy::IamPolicy;
+
+/// One generator, ready to run.
+#[derive(Debug, Clone)]
+pub(crate) enum Generator {
+    ConfigMap(Arguments),
+    Secret { arguments: Arguments, kind: String },
+    IamPolicy(IamPolicy),
+}
+
+impl Generator {
+    /// A generator that an object of `generators:` configures; nothing where the kind is no generator.
+    pub(crate) fn from_config(kind: &str, config: &Value) -> Result<Option<Self>> {
+        let fields = Fields::of(config, kind, Unknown::Ignored)?;
+        let arguments = || Arguments::read(&fields)?.with_metadata_of(&fields);
+        Ok(Some(match kind {
+            "ConfigMapGenerator" => Self::ConfigMap(arguments()?),
+            "SecretGenerator" => {
+                Self::Secret { arguments: arguments()?, kind: fields.text("type")? }
+            }
+            "IAMPolicyGenerator" => Self::IamPolicy(IamPolicy::read(&fields)?),
+            "HelmChartInflationGenerator" => {
+                return Err(Failure::new("must specify --enable-helm"));
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Makes the object.
+    pub(crate) fn generate(&self, files: &dyn Load) -> Result<Resource> {
+        match self {
+            Self::ConfigMap(arguments) => config_map::generate(arguments, files),
+            Self::Secret { arguments, kind } => secret::generate(arguments, kind, files),
+            Self::IamPolicy(policy) => policy.generate(),
+        }
+    }
+}
+
+/// What ConfigMaps and Secrets are made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) behavior: String,
+    pub(crate) literals: Vec<String>,
+    pub(crate) files: Vec<String>,
+    pub(crate) envs: Vec<String>,
+    /// The older, singular form, which only a kustomization file may use.
+    pub(crate) env: String,
+    pub(crate) options: Option<GeneratorOptions>,
+}
+
+impl Arguments {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            namespace: fields.text("namespace")?,
+            name: fields.text("name")?,
+            behavior: fields.text("behavior")?,
+            literals: fields.texts("literals")?,
+            files: fields.texts("files")?,
+            envs: fields.texts("envs")?,
+            env: fields.text("env")?,
+            options: fields.object("options", "GeneratorOptions", GeneratorOptions::read)?,
+        })
+    }
+
+    /// An object that configures a generator may say name and namespace as objects do.
+    fn with_metadata_of(mut self, fields: &Fields<'_>) -> Result<Self> {
+        let metadata = fields.object("metadata", "ObjectMeta", |metadata| {
+            Ok((metadata.text("name")?, metadata.text("namespace")?))
+        })?;
+        let (name, namespace) = metadata.unwrap_or_default();
+        if self.name.is_empty() {
+            self.name = name;
+        }
+        if self.namespace.is_empty() {
+            self.namespace = namespace;
+        }
+        Ok(self)
+    }
+
+    /// The same with the older, singular form of a field moved to the newer.
+    pub(crate) fn modernized(mut self) -> Self {
+        let env = std::mem::take(&mut self.env);
+        self.envs.extend(Some(env).filter(|env| !env.is_empty()));
+        self
+    }
+
+    /// The same with the options of the kustomization added; a true there cannot be taken back.
+    pub(crate) fn with_options(mut self, all: Option<&GeneratorOptions>) -> Self {
+        if let Some(all) = all {
+            let own = self.options.get_or_insert_default();
+            let add = |own: &mut BTreeMap<String, String>, all: &BTreeMap<String, String>| {
+                for (name, value) in all {
+                    own.entry(name.clone()).or_insert_with(|| value.clone());
+                }
+            };
+            add(&mut own.labels, &all.labels);
+            add(&mut own.annotations, &all.annotations);
+            own.disable_name_suffix_hash |= all.disable_name_suffix_hash;
+            own.immutable |= all.immutable;
+        }
+        self
+    }
+}
+
+/// How generated objects are made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GeneratorOptions {
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) disable_name_suffix_hash: bool,
+    pub(crate) immutable: bool,
+}
+
+impl GeneratorOptions {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            labels: fields.map("labels")?.unwrap_or_default(),
+            annotations: fields.map("annotations")?.unwrap_or_default(),
+            disable_name_suffix_hash: fields.flag("disableNameSuffixHash")?,
+            immutable: fields.flag("immutable")?,
+        })
+    }
+}
+
+/// An object with nothing but its name.
+fn object(kind: &str, arguments: &Arguments) -> Result<Node> {
+    if arguments.name.is_empty() {
+        return Err(Failure::new("a configmap must have a name"));
+    }
+    let mut metadata = vec![(access::untagged("name"), named(&arguments.name))];
+    if !arguments.namespace.is_empty() {
+        metadata.push((access::untagged("namespace"), named(&arguments.namespace)));
+    }
+    Ok(Node::mapping(vec![
+        (Node::text("apiVersion"), Node::text("v1")),
+        (Node::text("kind"), Node::text(kind)),
+        (Node::text("metadata"), Node::mapping(metadata)),
+    ]))
+}
+
+/// A name as the setter of metadata writes it: quoted where YAML 1.1 would take it for something else.
+fn named(text: &str) -> Node {
+    let mut node = Node::text(text);
+    if sluice_yaml::is_special_in_yaml_1_1(text)
+        && let Content::Scalar { style, .. } = &mut node.content
+    {
+        *style = ScalarStyle::DoubleQuoted;
+    }
+    node
+}
+
+/// A text of a data map; several lines are written as such.
+fn data_text(text: String) -> Node {
+    let is_long = text.contains('\n');
+    let mut node = Node::text(text);
+    if is_long && let Content::Scalar { style, .. } = &mut node.content {
+        *style = ScalarStyle::Literal;
+    }
+    node
+}
+
+/// Adds labels, annotations and `immutable`, and what the build must know about a generated object.
+fn finish(node: Node, arguments: &Arguments) -> Result<Resource> {
+    let mut resource = Resource::new(node);
+    let options = arguments.options.clone().unwrap_or_default();
+    if !options.labels.is_empty() {
+        resource.set_labels(&options.labels)?;
+    }
+    if options.immutable {
+        access::set(&mut resource.node, "immutable", Node::scalar("!!bool", "true"))?;
+    }
+    let behavior = match arguments.behavior.as_str() {
+        known @ ("create" | "replace" | "merge") => known,
+        _ => "unspecified",
+    };
+    let mut annotations = options.annotations;
+    if !options.disable_name_suffix_hash {
+        annotations.insert(annotation::NEEDS_HASH.to_owned(), annotation::ENABLED.to_owned());
+    }
+    annotations.insert(annotation::BEHAVIOR.to_owned(), behavior.to_owned());
+    resource.set_annotations(&annotations)?;
+    Ok(resource)
+}

@@ -1,0 +1,48 @@
+//! Makes a ServiceAccount that is bound to an account of a cloud.
+
+use crate::decode::Fields;
+use crate::failure::{Failure, Result};
+use crate::resource::Resource;
+
+/// Which account, and which object stands for it.
+#[derive(Debug, Clone)]
+pub(crate) struct IamPolicy {
+    cloud: String,
+    name: String,
+    namespace: String,
+    account: String,
+    project: String,
+}
+
+impl IamPolicy {
+    pub(super) fn read(fields: &Fields<'_>) -> Result<Self> {
+        let service = fields.object("kubernetesService", "KubernetesService", |service| {
+            Ok((service.text("name")?, service.text("namespace")?))
+        })?;
+        let account = fields.object("serviceAccount", "ServiceAccount", |account| {
+            Ok((account.text("name")?, account.text("projectId")?))
+        })?;
+        let (name, namespace) = service.unwrap_or_default();
+        let (account, project) = account.unwrap_or_default();
+        Ok(Self { cloud: fields.text("cloud")?, name, namespace, account, project })
+    }
+
+    pub(super) fn generate(&self) -> Result<Resource> {
+        let Self { cloud, name, namespace, account, project } = self;
+        if cloud != "gke" {
+            return Err(Failure::new(format!("cloud provider {cloud} not supported yet")));
+        }
+        // The values are put into YAML as they are, so that they can be more than texts.
+        let mut text = format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  annotations:\n    \
+             iam.gke.io/gcp-service-account: {account}@{project}.iam.gserviceaccount.com\n  \
+             name: {name}\n"
+        );
+        if !namespace.is_empty() {
+            text.push_str(&format!("  namespace: {namespace}\n"));
+        }
+        let document = sluice_yaml::parse(text.as_bytes())?.into_iter().next();
+        let document = document.ok_or_else(|| Failure::new("the account has no document"))?;
+        Ok(Resource::new(document.root))
+    }
+}

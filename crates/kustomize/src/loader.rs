@@ -1,0 +1,340 @@
+//! Files as one kustomization may see them: relative to its directory, and no further than allowed.
+
+pub(crate) mod path;
+mod repository;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::failure::{Failure, Result};
+use crate::transformers::Load;
+use crate::tree::{Entry, FileTree, TreeError};
+
+pub use repository::Repository;
+
+/// Which files a kustomization may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LoadRestrictor {
+    /// Files in or below its own directory.
+    #[default]
+    RootOnly,
+    /// Any file of the tree.
+    None,
+}
+
+/// Where files and repositories on other machines come from.
+pub trait Remote: Sync {
+    /// The content of a file.
+    fn file(&self, url: &str) -> std::result::Result<Vec<u8>, RemoteError>;
+
+    /// The files of a repository, its top at `/`.
+    fn repository(
+        &self,
+        repository: &Repository,
+    ) -> std::result::Result<Arc<dyn FileTree + Send>, RemoteError>;
+}
+
+/// Why another machine gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RemoteError {
+    /// It answered with a status that is no success.
+    #[error("HTTP Error: status code {0}")]
+    Status(String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The file tree a loader reads: the one of the build, or a repository's.
+#[derive(Clone)]
+enum Tree<'t> {
+    Own(&'t dyn FileTree),
+    Cloned(Arc<dyn FileTree + Send>),
+}
+
+impl Tree<'_> {
+    fn get(&self) -> &dyn FileTree {
+        match self {
+            Self::Own(tree) => *tree,
+            Self::Cloned(tree) => tree.as_ref(),
+        }
+    }
+}
+
+/// The files of one kustomization.
+#[derive(Clone)]
+pub(crate) struct Loader<'t> {
+    tree: Tree<'t>,
+    remote: Option<&'t dyn Remote>,
+    restrictor: LoadRestrictor,
+    /// The directory, links followed.
+    root: Arc<str>,
+    /// The directories that led here, nearest first.
+    visited: Vec<Arc<str>>,
+    /// The repositories that led here, nearest first.
+    repositories: Vec<Arc<Repository>>,
+}
+
+impl<'t> Loader<'t> {
+    /// A loader for the directory a build starts with.
+    pub(crate) fn start(
+        tree: &'t dyn FileTree,
+        remote: Option<&'t dyn Remote>,
+        restrictor: LoadRestrictor,
+        root: &str,
+    ) -> Result<Self> {
+        let mut loader = Self {
+            tree: Tree::Own(tree),
+            remote,
+            restrictor,
+            root: "/".into(),
+            visited: Vec::new(),
+            repositories: Vec::new(),
+        };
+        match Repository::parse(root) {
+            Some(repository) => loader.clone_of(repository),
+            None => {
+                loader.root = loader.directory(root, &path::join("/", root))?.into();
+                Ok(loader)
+            }
+        }
+    }
+
+    /// A loader for a directory that the kustomization names.
+    pub(crate) fn enter(&self, name: &str) -> Result<Self> {
+        if name.is_empty() {
+            return Err(Failure::new("new root cannot be empty"));
+        }
+        if let Some(repository) = Repository::parse(name) {
+            for before in &self.repositories {
+                if before.written.starts_with(&repository.written) {
+                    let (new, before) = (&repository.written, &before.written);
+                    return Err(Failure::new(format!(
+                        "cycle detected: URI '{new}' referenced by previous URI '{before}'"
+                    )));
+                }
+            }
+            return self.clone_of(repository);
+        }
+        if name.starts_with('/') {
+            return Err(Failure::new(format!("new root '{name}' cannot be absolute"))
+                .hint("name it relative to the directory of this kustomization"));
+        }
+        let joined = path::join(&self.root, name);
+        let root = self.directory(&joined, &joined)?;
+        let visited = std::iter::once(&self.root).chain(&self.visited);
+        for before in visited.clone() {
+            if path::is_within(before, &root) {
+                return Err(Failure::new(format!(
+                    "cycle detected: candidate root '{root}' contains visited root '{before}'"
+                ))
+                .hint("a kustomization may not use its own directory or one above it"));
+            }
+        }
+        Ok(Self { root: root.into(), visited: visited.cloned().collect(), ..self.clone() })
+    }
+
+    fn clone_of(&self, repository: Repository) -> Result<Self> {
+        let Some(remote) = self.remote else {
+            let url = &repository.url;
+            return Err(Failure::new(format!(
+                "remote bases are off: repository '{url}' is not read"
+            ))
+            .hint("copy what it holds into the tree, or allow remote bases"));
+        };
+        let tree =
+            remote.repository(&repository).map_err(|error| Failure::new(error.to_string()))?;
+        let mut loader = Self {
+            tree: Tree::Cloned(tree),
+            // What a repository holds may never name what is outside of it.
+            restrictor: LoadRestrictor::RootOnly,
+            root: "/".into(),
+            visited: Vec::new(),
+            ..self.clone()
+        };
+        let at = path::join("/", &repository.path);
+        loader.root = loader.directory(&at, &at)?.into();
+        loader.repositories.insert(0, Arc::new(repository));
+        Ok(loader)
+    }
+
+    /// The directory at a clean path, links followed.
+    fn directory(&self, written: &str, at: &str) -> Result<String> {
+        let failed = |failure: Failure| failure.context("must build at directory");
+        let root = self
+            .resolve(written, at)
+            .map_err(|failure| failed(failure.context("not a valid directory")))?;
+        match self.tree.get().entry(&root) {
+            Some(Entry::Directory) => Ok(root),
+            _ => Err(failed(Failure::new(format!("'{written}': file is not directory")))),
+        }
+    }
+
+    fn resolve(&self, written: &str, at: &str) -> Result<String> {
+        self.tree.get().resolve(at).map_err(|error| {
+            let reason = match error {
+                TreeError::Missing(_) => {
+                    format!("lstat {}: no such file or directory", self.first_missing(at))
+                }
+                other => other.to_string(),
+            };
+            Failure::new(format!("evalsymlink failure on '{written}' : {reason}"))
+        })
+    }
+
+    /// The part of a path from which on nothing is there.
+    fn first_missing<'p>(&self, at: &'p str) -> &'p str {
+        let mut missing = at;
+        while missing != "/" && self.tree.get().entry(path::parent(missing)).is_none() {
+            missing = path::parent(missing);
+        }
+        missing
+    }
+
+    /// The path of a file as the tree knows it; an error where it must not be read.
+    pub(crate) fn locate(&self, name: &str) -> Result<String> {
+        let at =
+            if name.starts_with('/') { path::clean(name) } else { path::join(&self.root, name) };
+        if self.restrictor == LoadRestrictor::None {
+            return Ok(at);
+        }
+        let resolved = self.resolve(&at, &at)?;
+        if self.tree.get().entry(&resolved) != Some(Entry::File) {
+            return Err(Failure::new(format!("'{at}' must resolve to a file")));
+        }
+        if !path::is_within(path::parent(&resolved), &self.root) {
+            let root = &self.root;
+            return Err(Failure::new(format!("security; file '{at}' is not in or below '{root}'"))
+                .hint(
+                    "move the file below the kustomization, or allow all files with \
+                 `--load-restrictor LoadRestrictionsNone`",
+                ));
+        }
+        Ok(resolved)
+    }
+
+    /// The content of the file at a path that [`Loader::locate`] gave.
+    pub(crate) fn read(&self, at: &str) -> Result<Cow<'_, [u8]>> {
+        self.tree.get().read(at).map_err(|error| {
+            Failure::new(match error {
+                TreeError::Missing(at) => format!("open {at}: no such file or directory"),
+                TreeError::Directory(at) => format!("read {at}: is a directory"),
+                refused @ TreeError::Refused { .. } => refused.to_string(),
+            })
+        })
+    }
+
+    /// Whether files are those of the build's own tree and not of a repository.
+    pub(crate) fn is_own_tree(&self) -> bool {
+        matches!(self.tree, Tree::Own(_))
+    }
+
+    /// The directory, shared.
+    pub(crate) fn directory_of_kustomization(&self) -> &Arc<str> {
+        &self.root
+    }
+
+    fn fetch(&self, url: &str) -> Result<Vec<u8>> {
+        let Some(remote) = self.remote else {
+            return Err(Failure::new(format!("remote files are off: '{url}' is not read"))
+                .hint("copy the file into the tree, or allow remote bases"));
+        };
+        remote.file(url).map_err(|error| match error {
+            RemoteError::Status(_) if Repository::parse(url).is_some() => {
+                Failure::new("URL is a git repository")
+            }
+            other => Failure::new(other.to_string()),
+        })
+    }
+}
+
+impl Load for Loader<'_> {
+    fn load(&self, name: &str) -> Result<Cow<'_, [u8]>> {
+        if is_url(name) {
+            return self.fetch(name).map(Cow::Owned);
+        }
+        let at = self.locate(name)?;
+        self.read(&at)
+    }
+
+    fn root(&self) -> &str {
+        &self.root
+    }
+}
+
+/// Whether a path names a file on another machine.
+pub(crate) fn is_url(path: &str) -> bool {
+    path.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    }) && !path.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LoadRestrictor, Loader};
+    use crate::transformers::Load as _;
+    use crate::tree::MemoryTree;
+
+    fn tree() -> MemoryTree {
+        let mut tree = MemoryTree::default();
+        for path in ["/app/base/a.yaml", "/app/over/b.yaml", "/app/over/sub/c.yaml", "/etc/x"] {
+            tree.insert(path, "content");
+        }
+        tree
+    }
+
+    #[test]
+    fn files_are_read_in_and_below_the_directory() {
+        let tree = tree();
+        let loader = Loader::start(&tree, None, LoadRestrictor::RootOnly, "/app/over").unwrap();
+        for path in ["b.yaml", "./sub/c.yaml", "/app/over/b.yaml", "sub/../b.yaml"] {
+            assert_eq!(loader.load(path).unwrap().as_ref(), b"content", "{path}");
+        }
+        let cases = [
+            ("../base/a.yaml", "security; file '/app/base/a.yaml' is not in or below '/app/over'"),
+            ("sub", "'/app/over/sub' must resolve to a file"),
+            (
+                "no/where",
+                "evalsymlink failure on '/app/over/no/where' : lstat /app/over/no: no such file or directory",
+            ),
+        ];
+        for (path, message) in cases {
+            assert_eq!(loader.load(path).expect_err(path).to_string(), message);
+        }
+        let free = Loader::start(&tree, None, LoadRestrictor::None, "/app/over").unwrap();
+        assert!(free.load("../base/a.yaml").is_ok() && free.load("/etc/x").is_ok());
+    }
+
+    #[test]
+    fn directories_may_not_lead_back() {
+        let tree = tree();
+        let loader = Loader::start(&tree, None, LoadRestrictor::RootOnly, "/app/over").unwrap();
+        let base = loader.enter("../base").unwrap();
+        assert_eq!(base.root(), "/app/base");
+        let cases = [
+            (".", "cycle detected: candidate root '/app/base' contains visited root '/app/base'"),
+            ("..", "cycle detected: candidate root '/app' contains visited root '/app/base'"),
+            (
+                "../over",
+                "cycle detected: candidate root '/app/over' contains visited root '/app/over'",
+            ),
+            ("/etc", "new root '/etc' cannot be absolute"),
+            ("", "new root cannot be empty"),
+            ("a.yaml", "must build at directory: '/app/base/a.yaml': file is not directory"),
+        ];
+        for (path, message) in cases {
+            let failure = base.enter(path).err().expect(path);
+            assert_eq!(failure.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn other_machines_are_not_asked() {
+        let tree = tree();
+        let loader = Loader::start(&tree, None, LoadRestrictor::RootOnly, "/app/over").unwrap();
+        let failure = loader.enter("github.com/org/repo").err().expect("remote");
+        assert!(failure.to_string().starts_with("remote bases are off"), "{failure}");
+        let failure = loader.load("https://example.com/a.yaml").expect_err("remote");
+        assert!(failure.to_string().starts_with("remote files are off"), "{failure}");
+    }
+}
