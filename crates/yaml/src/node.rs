@@ -6,6 +6,7 @@ mod comments;
 mod edit;
 mod expand;
 mod json;
+mod ordinary;
 mod read;
 
 use std::borrow::Cow;

@@ -68,6 +68,23 @@ proptest! {
     }
 
     #[test]
+    fn the_short_way_to_what_kustomize_prints_changes_nothing(value in value(), text in text()) {
+        let mut nodes = vec![Node::from_json(&value)];
+        let texts = [format!("a: {text}"), format!("a: |\n  {text}\nb: >\n  {text}"), text];
+        for text in &texts {
+            nodes.extend(parse(text.as_bytes()).unwrap_or_default().into_iter().map(|it| it.root));
+        }
+        for node in nodes.iter().filter(|node| !node.fields().is_empty()) {
+            let written = node.to_yaml(SequenceIndent::Compact);
+            let long_way = parse(written.as_bytes()).and_then(|read| match read.first() {
+                Some(document) => document.to_json(),
+                None => Ok(Value::Null),
+            });
+            prop_assert_eq!(node.to_printed().ok(), long_way.ok().map(|value| from_json(&value)));
+        }
+    }
+
+    #[test]
     fn reading_and_writing_never_panic_on_texts(text in text()) {
         let _ = to_json(text.as_bytes(), Duplicates::Reject);
         for document in parse(text.as_bytes()).unwrap_or_default() {

@@ -24,7 +24,7 @@ pub fn from_json(value: &Value) -> String {
 
 /// Where a value stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Root,
     Item,
     Field,
@@ -48,7 +48,7 @@ impl Writer {
     }
 
     /// Writes a word or a number, which every context takes plainly.
-    fn literal(&mut self, text: &str) {
+    pub(super) fn literal(&mut self, text: &str) {
         if !self.whitespace {
             self.put(' ');
         }
@@ -57,12 +57,15 @@ impl Writer {
         self.indention = false;
     }
 
-    fn empty(&mut self, open: &str, close: &str) {
+    pub(super) fn empty(&mut self, open: &str, close: &str) {
         self.write_indicator_as(open, true, true, false);
         self.write_indicator(close, false);
     }
 
-    fn text(&mut self, text: &str, place: Place) {
+    pub(super) fn text(&mut self, text: &str, place: Place) {
+        if is_word(text) {
+            return self.literal(text);
+        }
         let folded = fold_next_lines(text);
         let text = folded.as_ref();
         let analysis = Analysis::of(text, self.dialect);
@@ -91,6 +94,16 @@ impl Writer {
     }
 
     fn items(&mut self, items: &[Value], place: Place) {
+        let indent = self.enter_items(place);
+        for item in items {
+            self.start_item();
+            self.value(item, Place::Item);
+        }
+        self.indent = indent;
+    }
+
+    /// Goes to the indentation of a sequence's items; gives the one to go back to.
+    pub(super) fn enter_items(&mut self, place: Place) -> isize {
         let indent = self.indent;
         let in_mapping = matches!(place, Place::Field | Place::ComplexKey);
         if indent < 0 {
@@ -98,35 +111,53 @@ impl Writer {
         } else if !in_mapping || self.indention {
             self.indent = self.deeper();
         }
-        for item in items {
-            self.write_indent();
-            self.write_indicator_as("-", true, false, true);
-            self.value(item, Place::Item);
-        }
-        self.indent = indent;
+        indent
+    }
+
+    pub(super) fn start_item(&mut self) {
+        self.write_indent();
+        self.write_indicator_as("-", true, false, true);
     }
 
     fn fields(&mut self, fields: &Map<String, Value>) {
-        let indent = self.indent;
-        self.indent = if indent < 0 { 0 } else { self.deeper() };
         let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
         order::sort_by_key(&mut sorted, |(name, _)| name);
+        let indent = self.enter_fields();
         for (name, field) in sorted {
-            self.write_indent();
-            let multiline = Analysis::of(name, self.dialect).multiline;
-            if !multiline && name.len() <= 128 {
-                self.text(name, Place::SimpleKey);
-                self.write_indicator(":", false);
-            } else {
-                self.write_indicator_as("?", true, false, true);
-                self.text(name, Place::ComplexKey);
-                self.write_indent();
-                self.write_indicator_as(":", true, false, true);
-            }
+            self.field_name(name);
             self.value(field, Place::Field);
         }
         self.indent = indent;
     }
+
+    /// Goes to the indentation of a mapping's fields; gives the one to go back to.
+    pub(super) fn enter_fields(&mut self) -> isize {
+        let indent = self.indent;
+        self.indent = if indent < 0 { 0 } else { self.deeper() };
+        indent
+    }
+
+    /// Writes a field's name with its colon, on a line of its own.
+    pub(super) fn field_name(&mut self, name: &str) {
+        self.write_indent();
+        let simple = is_word(name) || !Analysis::of(name, self.dialect).multiline;
+        if simple && name.len() <= 128 {
+            self.text(name, Place::SimpleKey);
+            self.write_indicator(":", false);
+        } else {
+            self.write_indicator_as("?", true, false, true);
+            self.text(name, Place::ComplexKey);
+            self.write_indent();
+            self.write_indicator_as(":", true, false, true);
+        }
+    }
+}
+
+/// Whether a text is of the common kind that is written plainly, whatever surrounds it.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
+        && resolve(text, Dialect::V2) == Meaning::Text
 }
 
 /// `text` as go-yaml reads it from JSON: U+0085 is a line break there, and quoted lines are folded.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Content, Node};
 use crate::error::Error;
-use crate::resolve::resolve;
+use crate::resolve::{Meaning, resolve};
 use crate::token::ScalarStyle;
 use crate::{Dialect, gofmt};
 
@@ -188,6 +188,12 @@ impl Node {
 pub fn is_special_in_yaml_1_1(text: &str) -> bool {
     if text.is_empty() || text.contains('\n') {
         return false;
+    }
+    // Most texts are words, and of those only a few mean something.
+    let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
+    if is_word {
+        return resolve(text, Dialect::V2) != Meaning::Text;
     }
     match crate::to_json(text.as_bytes(), crate::Duplicates::LastWins) {
         Ok(value) => !value.is_some_and(|value| value.is_string()),

@@ -54,6 +54,9 @@ impl Node {
     /// written and read again. That is not always the value it had: go-yaml does not read back every
     /// folded scalar it writes.
     pub fn marshal_json(&self) -> Result<Value, Error> {
+        if self.is_ordinary() {
+            return self.to_json();
+        }
         let text = self.to_yaml(SequenceIndent::Compact);
         match super::parse(text.as_bytes())?.first() {
             Some(document) => document.to_json(),

@@ -1,0 +1,86 @@
+//! Trees that go-yaml reads back just as it wrote them, so that nobody has to try.
+//!
+//! kustomize writes every object and reads it again before it prints it. Nearly always that changes
+//! nothing; where it might, the detour is taken.
+
+use super::{Content, Node};
+use crate::resolve::{Meaning, resolve};
+use crate::token::ScalarStyle;
+use crate::{Dialect, MAX_DEPTH};
+
+/// The longest key that is written without `?`.
+const SIMPLE_KEY: usize = 128;
+
+impl Node {
+    /// Whether writing the tree and reading it again certainly gives the same values.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        matches!(self.content, Content::Mapping { .. }) && is_ordinary(self, MAX_DEPTH)
+    }
+}
+
+fn is_ordinary(node: &Node, depth: usize) -> bool {
+    if depth == 0 || node.tagged || node.anchor.is_some() {
+        return false;
+    }
+    match &node.content {
+        Content::Alias(_) => false,
+        Content::Sequence { items, .. } => {
+            matches!(node.tag.as_ref(), "" | "!!seq")
+                && items.iter().all(|item| is_ordinary(item, depth - 1))
+        }
+        Content::Mapping { fields, .. } => {
+            matches!(node.tag.as_ref(), "" | "!!map")
+                && fields
+                    .iter()
+                    .all(|(key, value)| is_ordinary_key(key) && is_ordinary(value, depth - 1))
+        }
+        Content::Scalar { value, style } => is_ordinary_scalar(node, value, *style),
+    }
+}
+
+fn is_ordinary_key(key: &Node) -> bool {
+    match &key.content {
+        Content::Scalar { value, style } => {
+            value.len() <= SIMPLE_KEY
+                && !value.is_empty()
+                && !value.contains('\n')
+                && value != "<<"
+                && is_ordinary(key, 1)
+                && (key.tag == "!!str"
+                    || *style != ScalarStyle::Plain
+                    || resolve(value, Dialect::V3) == Meaning::Text)
+        }
+        _ => false,
+    }
+}
+
+fn is_ordinary_scalar(node: &Node, text: &str, style: ScalarStyle) -> bool {
+    match node.tag.as_ref() {
+        "" | "!!str" => match style {
+            ScalarStyle::Folded => false,
+            ScalarStyle::Literal => is_ordinary_block(text),
+            _ => {
+                let is_text = node.tag == "!!str" || style != ScalarStyle::Plain;
+                text.chars().all(|character| character != '\n' && is_harmless(character))
+                    && (is_text || !matches!(resolve(text, Dialect::V3), Meaning::Time(_)))
+            }
+        },
+        tag @ ("!!int" | "!!bool" | "!!null" | "!!float") => {
+            style == ScalarStyle::Plain && resolve(text, Dialect::V3).tag() == tag
+        }
+        _ => false,
+    }
+}
+
+/// A block whose first line starts with text and that ends in one line break at most.
+fn is_ordinary_block(text: &str) -> bool {
+    text.starts_with(|first: char| !first.is_whitespace())
+        && !text.ends_with("\n\n")
+        && !text.ends_with(' ')
+        && text.chars().all(is_harmless)
+}
+
+/// Characters that every style holds and that no reader takes for a line break of another kind.
+fn is_harmless(character: char) -> bool {
+    matches!(character, '\n' | ' '..='~' | '\u{A1}'..='\u{2027}' | '\u{2030}'..='\u{D7FF}')
+}
