@@ -16,6 +16,7 @@ mod access;
 mod decode;
 mod failure;
 mod field_spec;
+pub mod flux;
 mod generators;
 mod go_regex;
 mod id;

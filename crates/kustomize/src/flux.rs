@@ -1,0 +1,15 @@
+//! What Flux does around a kustomize build, as plain functions: no client, no controller, no disk.
+//!
+//! ```text
+//! artifact ─ SecureTree ─ generate ─▶ OverlayTree ─ build ─▶ objects ─ substitute ─▶ metadata ─▶ apply
+//! ```
+//!
+//! `generate` answers with the kustomization file that `fluxcd/pkg/kustomize` would write into the
+//! artifact, as a tree on top of it; `secure` keeps every path below the artifact's root; `substitute`
+//! replaces variables in what was built, in the grammar that `envsubst` has.
+
+mod envsubst;
+mod substitute;
+
+pub use envsubst::{Envsubst, EnvsubstError, Missing, Template};
+pub use substitute::{Mode, Strategy, Substitution, Variables, substitute};

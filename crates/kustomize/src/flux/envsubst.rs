@@ -1,0 +1,161 @@
+//! Variables in a text, in the grammar of `github.com/fluxcd/pkg/envsubst` 1.7.1.
+//!
+//! | form | means |
+//! |---|---|
+//! | `${v}` | the value |
+//! | `${#v}` | its length in bytes |
+//! | `${v^}` `${v^^}` `${v,}` `${v,,}` | first letter or all letters in upper or lower case |
+//! | `${v:n}` `${v:n:m}` | bytes from `n`, `m` of them; negative numbers count from the end |
+//! | `${v#p}` `${v##p}` `${v%p}` `${v%%p}` | without the shortest or longest start or end that a pattern matches |
+//! | `${v/a/b}` `${v//a/b}` `${v/#a/b}` `${v/%a/b}` | the first, every, a leading or a trailing `a` becomes `b` |
+//! | `${v=d}` `${v:=d}` `${v:-d}` `${v:?d}` `${v:+d}` | `d` where the value is empty or missing |
+//! | `$$` | one dollar sign, outside of braces and in the parts of a replacement |
+//!
+//! What looks odd is upstream's, and kept: offsets and lengths are bytes, so a value can be cut in the
+//! middle of a letter; a number that is none gives the whole value (`${v: -1}`); `${v-d}` is an error;
+//! `:?` and `:+` are defaults; a default is evaluated even where it is not used; in the pattern of `%`
+//! everything is reversed, brackets too; a zero byte ends the text.
+//!
+//! Not upstream's: [nesting](MAX_DEPTH), [output](MAX_OUTPUT) and the work of matching patterns are
+//! bounded, and offsets beyond 2⁶³ are past the end, where upstream panics.
+
+mod functions;
+mod letters;
+mod parse;
+mod pattern;
+mod scan;
+
+pub(crate) use functions::Budget;
+use parse::{Node, Operator};
+
+/// How deep substitutions may stand inside each other.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// How many bytes one text may become, with all that is made on the way.
+pub(crate) const MAX_OUTPUT: usize = 32 << 20;
+
+/// Why a text could not be evaluated, with the place of the substitution that is to blame.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct EnvsubstError {
+    /// What is wrong.
+    pub reason: Envsubst,
+    /// Where its `${` stands, in bytes.
+    pub offset: usize,
+}
+
+/// What can be wrong with a text, in upstream's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Envsubst {
+    /// An operator is not written as it must be.
+    #[error("bad substitution")]
+    BadSubstitution,
+    /// Something other than an operator or `}` follows the name.
+    #[error("missing closing brace")]
+    MissingClosingBrace,
+    /// No name follows `${`.
+    #[error("unable to parse variable name")]
+    VariableName,
+    /// An argument of an operator is missing or does not end.
+    #[error("unable to parse substitution within function")]
+    Argument,
+    /// There is no such variable, and it must be there.
+    #[error("variable not set (strict mode): \"{0}\"")]
+    NotSet(String),
+    /// Substitutions stand too deep inside each other.
+    #[error("substitutions are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+    /// The result or what is made on the way is too large.
+    #[error("substitution makes more than {MAX_OUTPUT} bytes")]
+    TooLarge,
+    /// A pattern needs too many steps.
+    #[error("matching the pattern takes too long")]
+    TooLong,
+}
+
+/// What a variable that is not there counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// An error, unless the substitution has a default.
+    Error,
+    /// An empty value.
+    Empty,
+}
+
+/// A text with substitutions, ready to be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template<'t> {
+    nodes: Vec<Node<'t>>,
+}
+
+impl<'t> Template<'t> {
+    /// Reads a text.
+    pub fn parse(text: &'t [u8]) -> Result<Self, EnvsubstError> {
+        Ok(Self { nodes: parse::parse(text)? })
+    }
+
+    /// Whether there is anything to substitute.
+    pub(crate) fn has_substitutions(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node, Node::Call(_)))
+    }
+
+    /// The text with the variables' values in it; bytes, since values can be cut anywhere.
+    pub fn evaluate<'v>(
+        &self,
+        missing: Missing,
+        value_of: impl Fn(&str) -> Option<&'v [u8]>,
+    ) -> Result<Vec<u8>, EnvsubstError> {
+        self.evaluate_within(&mut Budget::default(), missing, value_of)
+    }
+
+    /// The same, for several texts that share their bounds.
+    pub(crate) fn evaluate_within<'v>(
+        &self,
+        budget: &mut Budget,
+        missing: Missing,
+        value_of: impl Fn(&str) -> Option<&'v [u8]>,
+    ) -> Result<Vec<u8>, EnvsubstError> {
+        let mut evaluation = Evaluation { missing, value_of, budget };
+        let mut out = Vec::new();
+        for node in &self.nodes {
+            evaluation.append(node, &mut out)?;
+        }
+        Ok(out)
+    }
+}
+
+struct Evaluation<'b, F> {
+    missing: Missing,
+    value_of: F,
+    budget: &'b mut Budget,
+}
+
+impl<'v, F: Fn(&str) -> Option<&'v [u8]>> Evaluation<'_, F> {
+    fn append(&mut self, node: &Node<'_>, out: &mut Vec<u8>) -> Result<(), EnvsubstError> {
+        let call = match node {
+            Node::Text(text) => {
+                out.extend_from_slice(text);
+                return Ok(());
+            }
+            Node::Call(call) => call,
+        };
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            let mut text = Vec::new();
+            self.append(argument, &mut text)?;
+            arguments.push(text);
+        }
+        let fail = |reason| EnvsubstError { reason, offset: call.offset };
+        let value = match (self.value_of)(&call.name) {
+            Some(value) => value,
+            None if self.missing == Missing::Empty || call.operator == Operator::Default => b"",
+            None => return Err(fail(Envsubst::NotSet(call.name.to_string()))),
+        };
+        let result = functions::apply(call.operator, value, &arguments, self.budget);
+        out.extend_from_slice(&result.map_err(fail)?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
