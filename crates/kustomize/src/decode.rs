@@ -24,6 +24,8 @@ pub(crate) struct Fields<'v> {
     /// What Go calls the struct, for messages.
     owner: String,
     unknown: Unknown,
+    /// Whether a number or a truth may stand where a text is wanted.
+    converts: bool,
     asked: RefCell<Vec<&'static str>>,
 }
 
@@ -53,7 +55,23 @@ impl<'v> Fields<'v> {
                 .at(node.map_or_else(Position::default, |node| node.position)));
             }
         };
-        Ok(Self { entries, node, owner: owner.to_owned(), unknown, asked: RefCell::default() })
+        let owner = owner.to_owned();
+        Ok(Self { entries, node, owner, unknown, converts: false, asked: RefCell::default() })
+    }
+
+    /// The same as `sigs.k8s.io/yaml` reads a file of one type: a number or a truth that stands where a
+    /// text is wanted becomes one. kustomization files are not read so; what configures a transformer is.
+    pub(crate) fn converting(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
+        Ok(Self { converts: true, ..Self::of(value, owner, unknown)? })
+    }
+
+    fn as_text(&self, value: &Value) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Bool(truth) if self.converts => Some(truth.to_string()),
+            Value::Number(number) if self.converts => Some(number.to_string()),
+            _ => None,
+        }
     }
 
     /// Everything that Go would assign to the field, in its order.
@@ -98,8 +116,10 @@ impl<'v> Fields<'v> {
     pub(crate) fn optional_text(&self, name: &'static str) -> Result<Option<String>> {
         match self.value(name) {
             None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(self.wrong(other, name, "string")),
+            Some(value) => match self.as_text(value) {
+                Some(text) => Ok(Some(text)),
+                None => Err(self.wrong(value, name, "string")),
+            },
         }
     }
 
@@ -135,11 +155,12 @@ impl<'v> Fields<'v> {
         let owner = &self.owner;
         self.list(name, |item| match item {
             Value::Null => Ok(String::new()),
-            Value::String(text) => Ok(text.clone()),
-            other => Err(Failure::new(format!(
-                "json: cannot unmarshal {} into Go struct field {owner}.{name} of type string",
-                kind(other)
-            ))),
+            value => self.as_text(value).ok_or_else(|| {
+                Failure::new(format!(
+                    "json: cannot unmarshal {} into Go struct field {owner}.{name} of type string",
+                    kind(value)
+                ))
+            }),
         })
     }
 
@@ -155,9 +176,10 @@ impl<'v> Fields<'v> {
             let map = all.get_or_insert_default();
             for (key, value) in entries {
                 let text = match value {
-                    Value::String(text) => text.clone(),
                     Value::Null => String::new(),
-                    other => return Err(self.wrong(other, name, "string")),
+                    value => {
+                        self.as_text(value).ok_or_else(|| self.wrong(value, name, "string"))?
+                    }
                 };
                 map.insert(key.clone(), text);
             }
@@ -238,6 +260,7 @@ impl<'v> Fields<'v> {
         read: &impl Fn(&Fields<'v>) -> Result<T>,
     ) -> Result<T> {
         let fields = Fields::located(value, node, owner, self.unknown)?;
+        let fields = Fields { converts: self.converts, ..fields };
         let result = read(&fields)?;
         fields.finish()?;
         Ok(result)
@@ -301,6 +324,17 @@ mod tests {
             wrong.to_string(),
             "json: cannot unmarshal number into Go struct field Thing.count of type bool"
         );
+    }
+
+    #[test]
+    fn numbers_become_texts_where_files_are_read_by_type() {
+        let value = json!({"tag": 1.25, "list": [1, true], "map": {"a": 2}});
+        let fields = Fields::converting(&value, "Thing", Unknown::Ignored).unwrap();
+        assert_eq!(fields.text("tag").unwrap(), "1.25");
+        assert_eq!(fields.texts("list").unwrap(), ["1", "true"]);
+        assert_eq!(fields.map("map").unwrap().unwrap()["a"], "2");
+        let exact = Fields::of(&value, "Thing", Unknown::Ignored).unwrap();
+        assert!(exact.text("tag").is_err() && exact.map("map").is_err());
     }
 
     #[test]

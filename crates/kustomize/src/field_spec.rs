@@ -1,5 +1,8 @@
 //! Field specs: which field of which kind a transformer changes, and the walk to it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use sluice_yaml::{Content, Node};
 
 use crate::access::{self, Kind};
@@ -68,6 +71,7 @@ pub(crate) struct Creation {
 impl Creation {
     pub(crate) const SCALAR: Self = Self { kind: Kind::Scalar, tag: "" };
     pub(crate) const TEXT: Self = Self { kind: Kind::Scalar, tag: "!!str" };
+    pub(crate) const INTEGER: Self = Self { kind: Kind::Scalar, tag: "!!int" };
     pub(crate) const MAPPING: Self = Self { kind: Kind::Mapping, tag: "!!map" };
 }
 
@@ -94,12 +98,79 @@ pub(crate) fn apply_one(
     if !spec.is_for(object) {
         return Ok(());
     }
-    let parts = split_path(&spec.path, '/');
+    enter(object, spec, &split_path(&spec.path, '/'), creation, set)
+}
+
+fn enter(
+    object: &mut Node,
+    spec: &FieldSpec,
+    parts: &[String],
+    creation: Option<Creation>,
+    set: &mut dyn FnMut(&mut Node) -> Result<()>,
+) -> Result<()> {
     let walk = Walk { create: spec.create, creation };
-    walk.enter(object, &parts, set).map_err(|failure| {
+    walk.enter(object, parts, set).map_err(|failure| {
         let id = crate::resource::Resource::describe(object);
         failure.context(format_args!("considering field '{}' of object {id}", spec.path))
     })
+}
+
+/// Which of a list of specs are for a kind.
+type Places = Arc<[usize]>;
+
+/// `apiVersion` and kind.
+type ApiKind = (String, String);
+
+/// Field specs for many objects: which are for a kind is found once for the kind, and paths are split
+/// once.
+pub(crate) struct SpecsByKind<'s> {
+    specs: Vec<(&'s FieldSpec, Vec<String>)>,
+    kinds: HashMap<ApiKind, Places>,
+    /// The kind last asked for, which is often the next.
+    last: Option<(ApiKind, Places)>,
+}
+
+impl<'s> SpecsByKind<'s> {
+    pub(crate) fn new(specs: impl IntoIterator<Item = &'s FieldSpec>) -> Self {
+        let specs = specs.into_iter().map(|spec| (spec, split_path(&spec.path, '/'))).collect();
+        Self { specs, kinds: HashMap::new(), last: None }
+    }
+
+    fn places(&mut self, object: &Node) -> Places {
+        let top = |name| object.field(name).and_then(Node::as_text).unwrap_or_default();
+        let (api_version, kind) = (top("apiVersion"), top("kind"));
+        if let Some(((last_version, last_kind), places)) = &self.last
+            && last_version == api_version
+            && last_kind == kind
+        {
+            return Arc::clone(places);
+        }
+        let key = (api_version.to_owned(), kind.to_owned());
+        let specs = &self.specs;
+        let places = self.kinds.entry(key.clone()).or_insert_with(|| {
+            let for_it = specs.iter().enumerate().filter(|(_, (spec, _))| spec.is_for(object));
+            for_it.map(|(place, _)| place).collect()
+        });
+        let places = Arc::clone(places);
+        self.last = Some((key, Arc::clone(&places)));
+        places
+    }
+
+    /// Calls `set` on every field of the object that the specs name, in their order. What `set` does must
+    /// not change the object's kind.
+    pub(crate) fn apply(
+        &mut self,
+        object: &mut Node,
+        creation: Option<Creation>,
+        set: &mut dyn FnMut(&mut Node) -> Result<()>,
+    ) -> Result<()> {
+        for place in self.places(object).iter() {
+            if let Some((spec, parts)) = self.specs.get(*place) {
+                enter(object, spec, parts, creation, set)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@
 //! Start reading at `build.rs`; `resource.rs` and `resources.rs` are what everything else works on.
 
 mod access;
+mod config;
 mod decode;
 mod failure;
 mod field_spec;
@@ -20,6 +21,7 @@ pub mod flux;
 mod generators;
 mod go_regex;
 mod id;
+mod kind_order;
 mod loader;
 mod openapi;
 mod read;

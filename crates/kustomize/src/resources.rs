@@ -23,6 +23,8 @@ pub(crate) struct Resources {
 struct Index {
     current: HashMap<IdKey, Vec<usize>>,
     any: HashMap<IdKey, Vec<usize>>,
+    /// By the names they have and had, whatever they are.
+    names: HashMap<String, Vec<usize>>,
 }
 
 impl Index {
@@ -53,6 +55,10 @@ impl Index {
         let (current, any) = Self::keys(resource, schema);
         insert(self.current.entry(current).or_default(), position);
         for key in any {
+            match self.names.get_mut(&key.name) {
+                Some(positions) => insert(positions, position),
+                None => drop(self.names.insert(key.name.clone(), vec![position])),
+            }
             insert(self.any.entry(key).or_default(), position);
         }
     }
@@ -66,6 +72,7 @@ impl Index {
         };
         without(self.current.get_mut(&current));
         for key in any {
+            without(self.names.get_mut(&key.name));
             without(self.any.get_mut(&key));
         }
     }
@@ -116,6 +123,11 @@ impl Resources {
         self.list.iter_mut()
     }
 
+    /// One resource, to change in ways that leave its id and history alone.
+    pub(crate) fn get_mut_keeping_ids(&mut self, position: usize) -> Option<&mut Resource> {
+        self.list.get_mut(position)
+    }
+
     /// Forgets where resources are: after the schema changed, kinds may have another scope.
     pub(crate) fn forget_index(&mut self) {
         self.index = None;
@@ -151,6 +163,18 @@ impl Resources {
     /// Where the resources are that have or had this id; deleted ones are not among them.
     pub(crate) fn with_any_id(&mut self, id: &ResourceId, schema: &Schema) -> Vec<usize> {
         self.index(schema).any.get(&id.key()).cloned().unwrap_or_default()
+    }
+
+    /// Where the resources are that have or had this name; deleted ones are not among them.
+    pub(crate) fn with_any_name(&mut self, name: &str, schema: &Schema) -> Vec<usize> {
+        self.index(schema).names.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The first two resources that have the same id, if there are such.
+    pub(crate) fn first_collision(&mut self, schema: &Schema) -> Option<(&Resource, &Resource)> {
+        let shared = self.index(schema).current.values().filter(|positions| positions.len() > 1);
+        let &[first, second] = shared.min()?.first_chunk()?;
+        Some((self.list.get(first)?, self.list.get(second)?))
     }
 
     /// The one resource that has or had this id, as a patch without a target asks for it.

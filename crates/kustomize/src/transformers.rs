@@ -1,10 +1,35 @@
 //! Transformers: each changes the resources of a build in one way, and lives in one file.
 
+mod affix;
+mod annotations;
+mod entries;
+mod hash;
+mod images;
+mod labels;
+mod namespace;
+mod replicas;
+mod sort_order;
+#[cfg(test)]
+pub(crate) mod testing;
+mod value_add;
+
 use std::borrow::Cow;
+
+use serde_json::Value;
 
 use crate::failure::Result;
 use crate::openapi::Schema;
 use crate::resources::Resources;
+
+pub(crate) use affix::{Affix, Side};
+pub(crate) use annotations::Annotations;
+pub(crate) use hash::{Hash, hash};
+pub(crate) use images::{Image, Images};
+pub(crate) use labels::{LabelFields, Labels};
+pub(crate) use namespace::Namespace;
+pub(crate) use replicas::{Replica, Replicas};
+pub(crate) use sort_order::{LegacyOrder, SortOptions, SortOrder};
+pub(crate) use value_add::ValueAdd;
 
 /// One way to change resources.
 pub(crate) trait Transformer {
@@ -20,4 +45,37 @@ pub(crate) trait Load {
 
     /// The directory of the kustomization.
     fn root(&self) -> &str;
+}
+
+/// The transformer that an object of `transformers:` configures; nothing where the kind is none of
+/// kustomize's own.
+pub(crate) fn from_config(
+    kind: &str,
+    config: &Value,
+    files: &dyn Load,
+) -> Result<Option<Box<dyn Transformer>>> {
+    Ok(Some(match kind {
+        "AnnotationsTransformer" => Box::new(Annotations::from_config(config, files)?),
+        "HashTransformer" => Box::new(Hash),
+        "ImageTagTransformer" => Box::new(Images::from_config(config, files)?),
+        "LabelTransformer" => Box::new(Labels::from_config(config, files)?),
+        "NamespaceTransformer" => Box::new(Namespace::from_config(config, files)?),
+        "PrefixSuffixTransformer" => Box::new((
+            Affix::from_config(Side::Prefix, config, files)?,
+            Affix::from_config(Side::Suffix, config, files)?,
+        )),
+        "PrefixTransformer" => Box::new(Affix::from_config(Side::Prefix, config, files)?),
+        "ReplicaCountTransformer" => Box::new(Replicas::from_config(config, files)?),
+        "SuffixTransformer" => Box::new(Affix::from_config(Side::Suffix, config, files)?),
+        "ValueAddTransformer" => Box::new(ValueAdd::from_config(config, files)?),
+        _ => return Ok(None),
+    }))
+}
+
+/// One after the other.
+impl<A: Transformer, B: Transformer> Transformer for (A, B) {
+    fn transform(&self, resources: &mut Resources, schema: &Schema) -> Result<()> {
+        self.0.transform(resources, schema)?;
+        self.1.transform(resources, schema)
+    }
 }
