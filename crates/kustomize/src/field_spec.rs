@@ -101,7 +101,8 @@ pub(crate) fn apply_one(
     enter(object, spec, &split_path(&spec.path, '/'), creation, set)
 }
 
-fn enter(
+/// Calls `set` on every field that the spec names, whatever kind the object is of.
+pub(crate) fn enter(
     object: &mut Node,
     spec: &FieldSpec,
     parts: &[String],

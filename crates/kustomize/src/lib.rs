@@ -25,11 +25,13 @@ mod kind_order;
 mod loader;
 mod openapi;
 mod read;
+mod references;
 mod resource;
 mod resources;
 mod selector;
 mod transformers;
 mod tree;
+mod vars;
 
 pub use failure::{Diagnostic, Failure};
 pub use loader::{LoadRestrictor, Remote, RemoteError, Repository};

@@ -23,7 +23,10 @@ pub(crate) fn read_resources(bytes: &[u8], file: Option<Arc<str>>) -> Result<Vec
     let nodes = read_nodes(bytes).and_then(objects).and_then(inline_lists);
     match (nodes, file) {
         (Ok(nodes), file) => {
-            Ok(nodes.into_iter().map(|node| Resource { node, file: file.clone() }).collect())
+            let resources = nodes
+                .into_iter()
+                .map(|node| Resource { file: file.clone(), ..Resource::new(node) });
+            Ok(resources.collect())
         }
         (Err(failure), Some(file)) => Err(failure.in_file(&file)),
         (Err(failure), None) => Err(failure),
@@ -146,7 +149,7 @@ fn filled<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
 }
 
 /// An object has a kind, and a name unless it is a list.
-fn check(node: &Node) -> Result<()> {
+pub(crate) fn check(node: &Node) -> Result<()> {
     let text = |node: Option<&Node>| node.map(access::text).unwrap_or_default().to_owned();
     let kind = filled(node, "kind");
     let metadata = filled(node, "metadata");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sluice_yaml::Node;
 
 use crate::access::{self, Kind};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::id::{Gvk, ResourceId};
 use crate::openapi::Schema;
 
@@ -64,11 +64,13 @@ pub(crate) struct Resource {
     pub(crate) node: Node,
     /// The file it was read from, for messages.
     pub(crate) file: Option<Arc<str>>,
+    /// The vars whose values it holds; they go with it wherever it is renamed or merged.
+    pub(crate) var_names: Vec<String>,
 }
 
 impl Resource {
     pub(crate) fn new(node: Node) -> Self {
-        Self { node, file: None }
+        Self { node, file: None, var_names: Vec::new() }
     }
 
     /// Whether nothing is left of it.
@@ -249,6 +251,14 @@ impl Resource {
             name: meta_text(node, "name").to_owned(),
             namespace: meta_text(node, "namespace").to_owned(),
             cluster_scoped: false,
+        }
+    }
+
+    /// Says where the object is, to a failure that does not know.
+    pub(crate) fn located(&self, failure: Failure) -> Failure {
+        match &self.file {
+            Some(file) => failure.in_file(file).at(self.node.position),
+            None => failure,
         }
     }
 

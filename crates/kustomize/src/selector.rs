@@ -95,11 +95,11 @@ impl CompiledSelector {
         Ok(fits && self.matches_labels(resource)? && self.matches_annotations(resource)?)
     }
 
-    /// Whether an id fits, with the namespace that counts.
+    /// Whether an id fits, with the namespace as it is written.
     pub(crate) fn matches_id(&self, id: &ResourceId) -> bool {
         self.matches_gvk(&id.gvk)
             && self.name.matches(&id.name)
-            && self.namespace.matches(id.effective_namespace())
+            && self.namespace.matches(&id.namespace)
     }
 
     pub(crate) fn matches_gvk(&self, gvk: &Gvk) -> bool {
