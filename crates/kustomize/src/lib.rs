@@ -23,6 +23,7 @@ mod go_regex;
 mod id;
 mod kind_order;
 mod loader;
+mod merge;
 mod openapi;
 mod read;
 mod references;
@@ -35,4 +36,5 @@ mod vars;
 
 pub use failure::{Diagnostic, Failure};
 pub use loader::{LoadRestrictor, Remote, RemoteError, Repository};
+pub use merge::{ListIncrease, MergeOptions, merge_text};
 pub use tree::{Entry, FileTree, MemoryTree, TreeError};
