@@ -3,6 +3,7 @@
 mod cluster;
 mod crds;
 mod demo;
+mod kustomize;
 
 use clap::{Parser, Subcommand};
 
@@ -24,6 +25,8 @@ enum Command {
     Crds,
     /// A short story on an embedded cluster, told live on the terminal.
     Demo(demo::Arguments),
+    /// Builds kustomizations.
+    Kustomize(kustomize::Arguments),
 }
 
 /// Runs the command that was typed.
@@ -32,5 +35,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Cluster(arguments) => cluster::run(arguments),
         Command::Crds => crds::run(),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Kustomize(arguments) => kustomize::run(&arguments),
     }
 }

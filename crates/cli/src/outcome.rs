@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub(crate) enum Outcome {
     /// Everything is as it should be.
     Fine,
+    /// Something is not, and was told.
+    Findings,
 }
 
 /// Why a command could not do its work, with what to do about it.
@@ -20,6 +22,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// A failure that nothing else caused.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None, hint: None }
+    }
+
     /// A failure that `source` caused.
     pub(crate) fn caused(
         message: impl Into<String>,
@@ -40,6 +47,7 @@ impl Failure {
 pub(crate) fn report(result: Result<Outcome, Failure>) -> ExitCode {
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(1),
         Err(failure) => {
             let mut line = format!("error: {}", failure.message);
             let mut cause = failure.source.as_deref().map(|source| source as &dyn Error);

@@ -22,6 +22,28 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// The kustomization directories that led here, outermost first.
     pub through: Vec<String>,
+    /// What kustomize says instead, where it says it less well.
+    pub(crate) wording: Option<String>,
+    /// What kustomize puts around its words on the way out, outermost first.
+    pub(crate) wrappings: Vec<Wrapping>,
+}
+
+/// Words in front of others, which may stand in quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrapping {
+    words: String,
+    quotes: bool,
+}
+
+impl Diagnostic {
+    /// The whole of what kustomize says, with how it got there.
+    pub fn original_message(&self) -> String {
+        let words = self.wording.as_ref().unwrap_or(&self.message).clone();
+        self.wrappings.iter().rev().fold(words, |inner, wrapping| {
+            let words = &wrapping.words;
+            if wrapping.quotes { format!("{words} {inner:?}") } else { format!("{words}: {inner}") }
+        })
+    }
 }
 
 /// Why a build could not be done; never without a cause.
@@ -51,6 +73,32 @@ impl Failure {
     /// Puts words in front of every message.
     pub(crate) fn context(self, words: impl fmt::Display) -> Self {
         self.each(|cause| cause.message = format!("{words}: {}", cause.message))
+    }
+
+    /// Says how kustomize got here; readers see the directories instead.
+    pub(crate) fn wrapped(self, words: impl fmt::Display) -> Self {
+        self.wrap(words, false)
+    }
+
+    /// As [`Failure::wrapped`], with everything inside in quotes.
+    pub(crate) fn quoted(self, words: impl fmt::Display) -> Self {
+        self.wrap(words, true)
+    }
+
+    fn wrap(self, words: impl fmt::Display, quotes: bool) -> Self {
+        self.each(|cause| {
+            cause.wrappings.insert(0, Wrapping { words: words.to_string(), quotes });
+        })
+    }
+
+    /// Says what kustomize says, where the message says it better.
+    pub(crate) fn wording(self, wording: impl Fn(&Diagnostic) -> String) -> Self {
+        self.each(|cause| cause.wording = Some(wording(cause)))
+    }
+
+    /// What kustomize says; it knows one cause.
+    pub(crate) fn original_message(&self) -> String {
+        self.first.original_message()
     }
 
     /// Names the file of those causes that name none.

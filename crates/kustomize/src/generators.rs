@@ -29,7 +29,7 @@ pub(crate) enum Generator {
 impl Generator {
     /// A generator that an object of `generators:` configures; nothing where the kind is no generator.
     pub(crate) fn from_config(kind: &str, config: &Value) -> Result<Option<Self>> {
-        let fields = Fields::of(config, kind, Unknown::Ignored)?;
+        let fields = Fields::converting(config, kind, Unknown::Ignored)?;
         let arguments = || Arguments::read(&fields)?.with_metadata_of(&fields);
         Ok(Some(match kind {
             "ConfigMapGenerator" => Self::ConfigMap(arguments()?),
@@ -177,6 +177,14 @@ fn data_text(text: String) -> Node {
         *style = ScalarStyle::Literal;
     }
     node
+}
+
+/// Writes texts into a data map, in order; none leave it out.
+pub(crate) fn set_data(node: &mut Node, map: &str, values: BTreeMap<String, String>) -> Result<()> {
+    for (key, value) in values {
+        config_map::put(node, map, &key, data_text(value))?;
+    }
+    Ok(())
 }
 
 /// Adds labels, annotations and `immutable`, and what the build must know about a generated object.

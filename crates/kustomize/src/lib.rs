@@ -13,6 +13,8 @@
 //! Start reading at `build.rs`; `resource.rs` and `resources.rs` are what everything else works on.
 
 mod access;
+mod accumulate;
+mod build;
 mod config;
 mod decode;
 mod failure;
@@ -22,9 +24,11 @@ mod generators;
 mod go_regex;
 mod id;
 mod kind_order;
+mod kustomization;
 mod loader;
 mod merge;
 mod openapi;
+mod origin;
 mod read;
 mod references;
 mod resource;
@@ -34,6 +38,7 @@ mod transformers;
 mod tree;
 mod vars;
 
+pub use build::{Build, Options, Reorder, build};
 pub use failure::{Diagnostic, Failure};
 pub use loader::{LoadRestrictor, Remote, RemoteError, Repository};
 pub use merge::{ListIncrease, MergeOptions, merge_text};

@@ -91,13 +91,11 @@ impl<'t> Loader<'t> {
             visited: Vec::new(),
             repositories: Vec::new(),
         };
-        match Repository::parse(root) {
-            Some(repository) => loader.clone_of(repository),
-            None => {
-                loader.root = loader.directory(root, &path::join("/", root))?.into();
-                Ok(loader)
-            }
+        if let Some(repository) = Repository::parse(root) {
+            return loader.clone_of(repository);
         }
+        loader.root = loader.directory(root, &path::join("/", root))?.into();
+        Ok(loader)
     }
 
     /// A loader for a directory that the kustomization names.
@@ -227,11 +225,6 @@ impl<'t> Loader<'t> {
     /// Whether files are those of the build's own tree and not of a repository.
     pub(crate) fn is_own_tree(&self) -> bool {
         matches!(self.tree, Tree::Own(_))
-    }
-
-    /// The directory, shared.
-    pub(crate) fn directory_of_kustomization(&self) -> &Arc<str> {
-        &self.root
     }
 
     fn fetch(&self, url: &str) -> Result<Vec<u8>> {

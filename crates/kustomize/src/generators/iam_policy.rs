@@ -39,7 +39,7 @@ impl IamPolicy {
              name: {name}\n"
         );
         if !namespace.is_empty() {
-            text.push_str(&format!("  namespace: {namespace}\n"));
+            text = format!("{text}  namespace: {namespace}\n");
         }
         let document = sluice_yaml::parse(text.as_bytes())?.into_iter().next();
         let document = document.ok_or_else(|| Failure::new("the account has no document"))?;

@@ -1,0 +1,164 @@
+//! One kustomization directory turned into resources: what it names, what it generates, what its
+//! components do, and what its transformers change, in kustomize's order.
+//!
+//! What must happen once, at the end, is in `build.rs`.
+
+mod absorb;
+mod crds;
+mod entries;
+mod files;
+mod generate;
+mod plugins;
+mod transform;
+mod validate;
+
+use std::sync::Arc;
+
+use crate::config::TransformerConfig;
+use crate::failure::{Diagnostic, Failure, Result};
+use crate::kustomization::{FILE_NAMES, Kustomization};
+use crate::loader::Loader;
+use crate::openapi::Schema;
+use crate::origin::Origin;
+use crate::resources::Resources;
+use crate::transformers::Load as _;
+use crate::vars::Vars;
+use files::Files;
+
+/// Resources, and what later layers must know to change them.
+#[derive(Debug, Default)]
+pub(crate) struct Accumulator {
+    pub(crate) resources: Resources,
+    pub(crate) config: TransformerConfig,
+    pub(crate) vars: Vars,
+}
+
+impl Accumulator {
+    /// Takes over what another directory gave.
+    fn merge(&mut self, other: Self, schema: &Schema) -> Result<()> {
+        self.resources.append_all(other.resources, schema)?;
+        self.config = self.config.merge(&other.config)?;
+        self.vars.merge_all(other.vars)
+    }
+}
+
+/// What all directories of a build share.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) schema: Schema,
+    pub(crate) warnings: Vec<Diagnostic>,
+    files: Files,
+    /// Whether list merge keys are read from the CRDs of the build.
+    crd_merge_keys: bool,
+}
+
+impl Session {
+    pub(crate) fn new(crd_merge_keys: bool) -> Self {
+        Self {
+            schema: Schema::builtin(),
+            warnings: Vec::new(),
+            files: Files::default(),
+            crd_merge_keys,
+        }
+    }
+}
+
+/// A directory with a kustomization file.
+pub(crate) struct Target<'t> {
+    loader: Loader<'t>,
+    pub(crate) kustomization: Arc<Kustomization>,
+    /// Where this directory is, if that is to be told.
+    origin: Option<Origin>,
+}
+
+impl<'t> Target<'t> {
+    /// Reads the kustomization file of a directory.
+    pub(crate) fn load(loader: Loader<'t>, session: &mut Session) -> Result<Self> {
+        if let Some(kustomization) = session.files.kustomization(&loader) {
+            return Ok(Self { loader, kustomization, origin: None });
+        }
+        let kustomization = Arc::new(read_kustomization(&loader)?);
+        session.warnings.extend(kustomization.warnings.iter().cloned());
+        session.files.keep_kustomization(&loader, &kustomization);
+        Ok(Self { loader, kustomization, origin: None })
+    }
+
+    /// Tells on resources where they come from.
+    pub(crate) fn track_origins(&mut self) {
+        self.origin = Some(Origin::default());
+    }
+
+    /// Takes the OpenAPI schema that the kustomization chooses; only the first choice counts, unless it
+    /// is the root's.
+    pub(crate) fn choose_schema(&self, session: &mut Session, is_root: bool) -> Result<()> {
+        let field = &self.kustomization.openapi;
+        let place = |failure| self.kustomization.place(failure, &["openapi"]);
+        let content = field.get("path").map(|path| self.loader.load(path)).transpose();
+        let content = content.map_err(place)?;
+        session.schema.set(field, content.as_deref(), is_root).map_err(place)
+    }
+
+    /// Everything this directory gives.
+    pub(crate) fn accumulate(&self, session: &mut Session) -> Result<Accumulator> {
+        self.accumulate_into(Accumulator::default(), session)
+    }
+
+    /// Everything this directory gives, added to what is there: a component changes its parent's.
+    fn accumulate_into(&self, mut to: Accumulator, session: &mut Session) -> Result<Accumulator> {
+        let it = &self.kustomization;
+        self.add_resources(&mut to, &it.resources, "resources", session)
+            .map_err(|failure| failure.wrapped("accumulating resources"))?;
+        let config = TransformerConfig::load(&self.loader, &it.configurations)
+            .map_err(|failure| it.place(failure, &["configurations"]))?;
+        to.config = to
+            .config
+            .merge(&config)
+            .map_err(|failure| it.place(failure.wrapped("merging config"), &["configurations"]))?;
+        self.add_crds(&mut to)?;
+        self.generate(&mut to, session)?;
+        to = self
+            .add_components(to, session)
+            .map_err(|failure| failure.wrapped("accumulating components"))?;
+        self.transform(&mut to, session)?;
+        self.validate(&mut to, session)?;
+        to.vars
+            .add(&it.vars, &mut to.resources, &session.schema)
+            .map_err(|failure| it.place(failure.wrapped("merging vars"), &["vars"]))?;
+        Ok(to)
+    }
+
+    fn add_crds(&self, to: &mut Accumulator) -> Result<()> {
+        let paths = &self.kustomization.crds;
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let place = |failure| self.kustomization.place(failure, &["crds"]);
+        let words = format!("[{}]", paths.join(" "));
+        let config = crds::load(&self.loader, paths)
+            .map_err(|failure| place(failure.wrapped(format_args!("loading CRDs {words}"))))?;
+        to.config =
+            to.config.merge(&config).map_err(|failure| place(failure.wrapped("merging CRDs")))?;
+        Ok(())
+    }
+}
+
+fn read_kustomization(loader: &Loader<'_>) -> Result<Kustomization> {
+    let root = loader.root();
+    let found: Vec<_> = FILE_NAMES
+        .into_iter()
+        .filter_map(|name| loader.load(name).ok().map(|content| (name, content)))
+        .collect();
+    match found.as_slice() {
+        [(name, content)] => Kustomization::read(content, root, name),
+        [] => Err(Failure::new(format!(
+            "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in \
+             directory '{root}'"
+        ))
+        .hint("add a kustomization.yaml that names the files under `resources`")),
+        _ => {
+            let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+            Err(Failure::new(format!("Found multiple kustomization files under: {root}\n"))
+                .hint(format_args!("keep one of {}", names.join(", "))))
+        }
+    }
+}
