@@ -248,7 +248,8 @@ pub(crate) fn is_element(item: &Node, name: &str, value: &str) -> bool {
     item.field(name).is_some_and(|field| field.as_text().unwrap_or_default() == value)
 }
 
-fn element(name: &str, value: &str) -> Node {
+/// The element of a list that `[name=value]` means, where it has to be made.
+pub(crate) fn element(name: &str, value: &str) -> Node {
     if name.is_empty() {
         return untagged(value);
     }

@@ -15,7 +15,7 @@ use sluice_yaml::{Duplicates, Node, Position};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::generators::{Arguments, GeneratorOptions};
-use crate::transformers::{Image, Replica, SortOptions};
+use crate::transformers::{Image, ReplacementField, Replica, SortOptions};
 use crate::vars::Var;
 
 pub(crate) use labels::Label;
@@ -42,6 +42,7 @@ pub(crate) struct Kustomization {
     pub(crate) patches_strategic_merge: Vec<String>,
     pub(crate) images: Vec<Image>,
     pub(crate) replicas: Vec<Replica>,
+    pub(crate) replacements: Vec<ReplacementField>,
     pub(crate) vars: Vec<Var>,
     pub(crate) sort_options: Option<SortOptions>,
     pub(crate) resources: Vec<String>,
@@ -131,6 +132,9 @@ impl Kustomization {
         self.labels = all.take(fields.objects("labels", "Label", Label::read)).unwrap_or_default();
         self.replicas =
             all.take(fields.objects("replicas", "Replica", Replica::read)).unwrap_or_default();
+        self.replacements = all
+            .take(fields.objects("replacements", "ReplacementField", ReplacementField::read))
+            .unwrap_or_default();
         self.vars = all.take(fields.objects("vars", "Var", Var::read)).unwrap_or_default();
         self.sort_options =
             all.take(fields.object("sortOptions", "SortOptions", SortOptions::read)).flatten();

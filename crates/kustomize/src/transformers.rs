@@ -7,6 +7,7 @@ mod hash;
 mod images;
 mod labels;
 mod namespace;
+mod replacement;
 mod replicas;
 mod sort_order;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub(crate) use hash::{Hash, hash};
 pub(crate) use images::{Image, Images};
 pub(crate) use labels::{LabelFields, Labels};
 pub(crate) use namespace::Namespace;
+pub(crate) use replacement::{ReplacementField, Replacements};
 pub(crate) use replicas::{Replica, Replicas};
 pub(crate) use sort_order::{LegacyOrder, SortOptions, SortOrder};
 pub(crate) use value_add::ValueAdd;
@@ -65,6 +67,7 @@ pub(crate) fn from_config(
             Affix::from_config(Side::Suffix, config, files)?,
         )),
         "PrefixTransformer" => Box::new(Affix::from_config(Side::Prefix, config, files)?),
+        "ReplacementTransformer" => Box::new(Replacements::from_config(config, files)?),
         "ReplicaCountTransformer" => Box::new(Replicas::from_config(config, files)?),
         "SuffixTransformer" => Box::new(Affix::from_config(Side::Suffix, config, files)?),
         "ValueAddTransformer" => Box::new(ValueAdd::from_config(config, files)?),

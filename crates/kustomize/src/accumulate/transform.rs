@@ -6,7 +6,7 @@ use crate::config::TransformerConfig;
 use crate::failure::{Gathered, Result};
 use crate::origin::Origin;
 use crate::transformers::{
-    Affix, Annotations, Images, Labels, Namespace, Replicas, Side, Transformer,
+    Affix, Annotations, Images, Labels, Namespace, Replacements, Replicas, Side, Transformer,
 };
 
 /// One transformer, and what to say about where it is configured.
@@ -83,6 +83,10 @@ impl Target<'_> {
             let made = Images::new(it.images.clone(), config.images.clone());
             steps.add("ImageTagTransformer", "images", None, made);
             steps.repeat_last(it.images.len());
+        }
+        if !it.replacements.is_empty() {
+            let made = Replacements::new(&it.replacements, &self.loader);
+            steps.add("ReplacementTransformer", "replacements", None, made);
         }
         steps.wrong.finish()?;
         Ok(steps.list)

@@ -1,0 +1,341 @@
+//! `replacements` and `ReplacementTransformer`: the value of one field, copied into others.
+
+mod path;
+mod structured;
+mod target;
+
+use serde_json::Value;
+use sluice_yaml::{Content, Duplicates, Node};
+
+use super::{Load, Transformer};
+use crate::access;
+use crate::decode::{Fields, Unknown};
+use crate::failure::{Failure, Result};
+use crate::field_spec::split_path_with_brackets;
+use crate::id::{Gvk, ResourceId};
+use crate::openapi::Schema;
+use crate::resource::Resource;
+use crate::resources::Resources;
+use target::Target;
+
+/// The field that is meant where none is named.
+const DEFAULT_FIELD_PATH: &str = "metadata.name";
+
+/// An entry of `replacements`: one replacement, or a file with some.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReplacementField {
+    path: String,
+    replacement: Replacement,
+}
+
+impl ReplacementField {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self { path: fields.text("path")?, replacement: Replacement::read(fields)? })
+    }
+}
+
+/// Where a value comes from, and where it goes.
+#[derive(Debug, Clone, Default)]
+struct Replacement {
+    source: Option<Source>,
+    source_value: Option<String>,
+    targets: Option<Vec<Target>>,
+}
+
+impl Replacement {
+    fn read(fields: &Fields<'_>) -> Result<Self> {
+        let targets = fields.objects("targets", "TargetSelector", Target::read)?;
+        Ok(Self {
+            source: fields.object("source", "SourceSelector", Source::read)?,
+            source_value: fields.optional_text("sourceValue")?,
+            targets: fields.any("targets").map(|_| targets),
+        })
+    }
+}
+
+/// The field of one object.
+#[derive(Debug, Clone)]
+struct Source {
+    /// What is empty fits any.
+    id: ResourceId,
+    /// As written.
+    field_path: String,
+    options: Option<Options>,
+}
+
+impl Source {
+    fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            id: ResourceId {
+                gvk: Gvk {
+                    group: fields.text("group")?,
+                    version: fields.text("version")?,
+                    kind: fields.text("kind")?,
+                },
+                name: fields.text("name")?,
+                namespace: fields.text("namespace")?,
+                cluster_scoped: false,
+            },
+            field_path: fields.text("fieldPath")?,
+            options: fields.object("options", "FieldOptions", Options::read)?,
+        })
+    }
+
+    /// As kustomize prints it.
+    fn describe(&self) -> String {
+        let mut text = self.id.to_string();
+        if !self.field_path.is_empty() {
+            text = format!("{text}:{}", self.field_path);
+        }
+        match &self.options {
+            Some(Options { delimiter, index, create }) if !delimiter.is_empty() || *create => {
+                format!("{text}:{delimiter}({index}), create={create}")
+            }
+            _ => text,
+        }
+    }
+}
+
+/// Which part of a text is meant, and whether a field is made.
+#[derive(Debug, Clone, Default)]
+struct Options {
+    delimiter: String,
+    index: i64,
+    create: bool,
+}
+
+impl Options {
+    fn read(fields: &Fields<'_>) -> Result<Self> {
+        // It is known and never used.
+        fields.text("encoding")?;
+        Ok(Self {
+            delimiter: fields.text("delimiter")?,
+            index: fields.integer("index")?,
+            create: fields.flag("create")?,
+        })
+    }
+}
+
+/// Copies values of fields into others.
+#[derive(Debug, Clone)]
+pub(crate) struct Replacements {
+    list: Vec<Replacement>,
+}
+
+impl Replacements {
+    /// From the entries of a kustomization.
+    pub(crate) fn new(entries: &[ReplacementField], files: &dyn Load) -> Result<Self> {
+        let mut entries = entries.to_vec();
+        for entry in &mut entries {
+            // On its way to the transformer, an empty list gets lost.
+            let targets = &mut entry.replacement.targets;
+            *targets = targets.take().filter(|targets| !targets.is_empty());
+        }
+        Self::load(entries, files)
+    }
+
+    pub(crate) fn from_config(config: &Value, files: &dyn Load) -> Result<Self> {
+        let fields = Fields::converting(config, "ReplacementTransformerPlugin", Unknown::Ignored)?;
+        let entries = fields.objects("replacements", "ReplacementField", ReplacementField::read)?;
+        Self::load(entries, files)
+    }
+
+    fn load(entries: Vec<ReplacementField>, files: &dyn Load) -> Result<Self> {
+        let mut list = Vec::new();
+        for ReplacementField { path, replacement } in entries {
+            if path.is_empty() {
+                list.push(replacement);
+                continue;
+            }
+            if replacement.source.is_some()
+                || replacement.targets.is_some_and(|targets| !targets.is_empty())
+            {
+                return Err(Failure::new("cannot specify both path and inline replacement"));
+            }
+            let content = files.load(&path)?;
+            list.extend(read_file(&content).map_err(|failure| failure.in_file(&path))?);
+        }
+        Ok(Self { list })
+    }
+}
+
+/// A file holds one replacement or a list.
+fn read_file(content: &[u8]) -> Result<Vec<Replacement>> {
+    let value = sluice_yaml::to_json(content, Duplicates::LastWins)?.unwrap_or_default();
+    let read = |value: &Value| {
+        let fields = Fields::converting(value, "Replacement", Unknown::Ignored)?;
+        Replacement::read(&fields)
+    };
+    let kind = match &value {
+        Value::Array(items) => return items.iter().map(read).collect(),
+        Value::Object(_) => return Ok(vec![read(&value)?]),
+        Value::Null => "invalid",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+    };
+    Err(Failure::new(format!(
+        "unsupported replacement type encountered within replacement path: {kind}"
+    )))
+}
+
+/// All ids that each resource has and had, the current one first; none knows about scope.
+struct Ids(Vec<Vec<ResourceId>>);
+
+impl Ids {
+    fn of(list: &[Resource]) -> Self {
+        Self(list.iter().map(Self::of_one).collect())
+    }
+
+    fn of_one(resource: &Resource) -> Vec<ResourceId> {
+        let mut ids = vec![Resource::describe(&resource.node)];
+        ids.extend(resource.previous_ids());
+        ids
+    }
+
+    fn get(&self, position: usize) -> &[ResourceId] {
+        self.0.get(position).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Follows a resource that was changed.
+    fn follow(&mut self, position: usize, resource: &Resource) {
+        if let Some(ids) = self.0.get_mut(position) {
+            *ids = Self::of_one(resource);
+        }
+    }
+}
+
+impl Transformer for Replacements {
+    fn transform(&self, resources: &mut Resources, _: &Schema) -> Result<()> {
+        if self.list.is_empty() {
+            return Ok(());
+        }
+        let list = resources.list_mut();
+        let mut ids = Ids::of(list);
+        for replacement in &self.list {
+            let targets = match &replacement.targets {
+                Some(targets)
+                    if replacement.source.is_some() || replacement.source_value.is_some() =>
+                {
+                    targets
+                }
+                _ => {
+                    return Err(Failure::new(
+                        "replacements must specify a source and at least one target",
+                    ));
+                }
+            };
+            let mut value = Copied::of(replacement, list, &ids)?;
+            for target in targets {
+                target.apply(list, &mut ids, &mut value)?;
+            }
+        }
+        resources.drop_empty();
+        Ok(())
+    }
+}
+
+/// The value that is copied. It is the source's own field unless a part of it was cut out, so that what is
+/// written into the source shows in what is copied afterwards.
+struct Copied {
+    node: Node,
+    from: Option<(usize, Vec<String>)>,
+}
+
+impl Copied {
+    fn of(replacement: &Replacement, list: &[Resource], ids: &Ids) -> Result<Self> {
+        match (&replacement.source, &replacement.source_value) {
+            (Some(_), Some(_)) => {
+                Err(Failure::new("value and resource selectors are mutually exclusive"))
+            }
+            (None, text) => {
+                let text = text.clone().unwrap_or_default();
+                Ok(Self { node: access::untagged(text), from: None })
+            }
+            (Some(source), None) => Self::from_source(source, list, ids),
+        }
+    }
+
+    fn from_source(source: &Source, list: &[Resource], ids: &Ids) -> Result<Self> {
+        let fits =
+            |position: &usize| ids.get(*position).iter().any(|id| id.is_selected_by(&source.id));
+        let mut found = (0..list.len()).filter(fits);
+        let Some((position, resource)) =
+            found.next().and_then(|position| Some((position, list.get(position)?)))
+        else {
+            return Err(Failure::new(format!("nothing selected by {}", source.describe()))
+                .hint("no object has or had that kind, name and namespace"));
+        };
+        if found.next().is_some() {
+            return Err(Failure::new(format!(
+                "multiple matches for selector {}",
+                source.describe()
+            ))
+            .hint("say more about the source: kind, name or namespace"));
+        }
+        let path =
+            if source.field_path.is_empty() { DEFAULT_FIELD_PATH } else { &source.field_path };
+        let parts = split_path_with_brackets(path, '.');
+        let node = look_up(&resource.node, &parts).map_err(|failure| {
+            resource.located(failure.context("error looking up replacement source"))
+        })?;
+        let Some(node) = node.filter(|node| !access::is_empty(node)) else {
+            return Err(resource.located(Failure::new(format!(
+                "fieldPath `{path}` is missing for replacement source {}",
+                source.id
+            ))));
+        };
+        match &source.options {
+            Some(options) if !options.delimiter.is_empty() => {
+                Ok(Self { node: part(node, options)?, from: None })
+            }
+            _ => Ok(Self { node: node.clone(), from: Some((position, parts)) }),
+        }
+    }
+
+    /// Follows its source, if that is what was changed.
+    fn follow(&mut self, position: usize, resource: &Resource) {
+        if let Some((from, parts)) = &self.from
+            && *from == position
+            && let Ok(Some(node)) = look_up(&resource.node, parts)
+        {
+            self.node = node.clone();
+        }
+    }
+}
+
+fn look_up<'n>(node: &'n Node, parts: &[String]) -> Result<Option<&'n Node>> {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    access::lookup(node, &parts)
+}
+
+/// One part of a text.
+fn part(node: &Node, options: &Options) -> Result<Node> {
+    let Content::Scalar { value, .. } = &node.content else {
+        return Err(
+            Failure::new("delimiter option can only be used with scalar nodes").at(node.position)
+        );
+    };
+    let mut parts = value.split(&options.delimiter);
+    let part = usize::try_from(options.index).ok().and_then(|index| parts.nth(index));
+    let Some(part) = part else {
+        return Err(Failure::new(format!(
+            "options.index {} is out of bounds for value {value}",
+            options.index
+        ))
+        .at(node.position));
+    };
+    let mut copy = node.clone();
+    set_text(&mut copy, part);
+    Ok(copy)
+}
+
+/// Changes the text of a scalar and nothing else of it.
+fn set_text(node: &mut Node, text: &str) {
+    if let Content::Scalar { value, .. } = &mut node.content {
+        text.clone_into(value);
+    }
+}
+
+#[cfg(test)]
+mod tests;
