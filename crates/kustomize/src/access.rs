@@ -6,6 +6,7 @@
 use sluice_yaml::{Content, Node, ScalarStyle, is_special_in_yaml_1_1};
 
 use crate::failure::{Failure, Result};
+use crate::sharing;
 
 /// What a missing node is made as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -297,6 +298,7 @@ pub(crate) fn set(node: &mut Node, name: &str, mut value: Node) -> Result<()> {
     match node.field_mut(name) {
         Some(old) => {
             take_over_style(&mut value, old);
+            sharing::keep(&mut value, old);
             *old = value;
         }
         None => {
@@ -316,6 +318,7 @@ pub(crate) fn set_scalar(node: &mut Node, mut value: Node) -> Result<()> {
     }
     quote(&mut value);
     take_over_style(&mut value, node);
+    sharing::keep(&mut value, node);
     *node = value;
     Ok(())
 }

@@ -34,6 +34,7 @@ mod references;
 mod resource;
 mod resources;
 mod selector;
+mod sharing;
 mod transformers;
 mod tree;
 mod vars;

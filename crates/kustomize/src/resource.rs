@@ -66,11 +66,13 @@ pub(crate) struct Resource {
     pub(crate) file: Option<Arc<str>>,
     /// The vars whose values it holds; they go with it wherever it is renamed or merged.
     pub(crate) var_names: Vec<String>,
+    /// How many of its values were put in several places at once; see `sharing.rs`.
+    pub(crate) shared_values: usize,
 }
 
 impl Resource {
     pub(crate) fn new(node: Node) -> Self {
-        Self { node, file: None, var_names: Vec::new() }
+        Self { node, file: None, var_names: Vec::new(), shared_values: 0 }
     }
 
     /// Whether nothing is left of it.

@@ -8,6 +8,7 @@ use crate::access;
 use crate::failure::Result;
 use crate::field_spec::{Creation, FieldSpec, SpecsByKind};
 use crate::resources::Resources;
+use crate::sharing;
 
 /// Sets the entries in every map that the specs name.
 pub(super) fn set(
@@ -20,12 +21,26 @@ pub(super) fn set(
     }
     let mut specs = SpecsByKind::new(specs);
     for resource in resources.iter_mut_keeping_ids() {
+        let known = resource.shared_values;
+        let (mut is_added, mut is_changed) = (false, false);
         specs.apply(&mut resource.node, Some(Creation::MAPPING), &mut |map| {
-            for (name, value) in entries {
-                access::set(map, name, Node::text(value.as_str()))?;
+            for (number, (name, value)) in (known + 1..).zip(entries) {
+                match map.field(name) {
+                    Some(old) => is_changed |= sharing::is_marked(old),
+                    None => is_added = true,
+                }
+                let mut value = Node::text(value.as_str());
+                sharing::mark(&mut value, number);
+                access::set(map, name, value)?;
             }
             Ok(())
         })?;
+        if is_added {
+            resource.shared_values += entries.len();
+        }
+        if is_changed {
+            sharing::settle(resource);
+        }
     }
     Ok(())
 }

@@ -159,7 +159,8 @@ fn write_struct(out: &mut String, node: &Node) {
         text_of(&comments.line),
         text_of(&comments.foot),
         node.position.line,
-        node.position.column,
+        // Of a node that was made, the column is a mark of ours.
+        if node.position.line == 0 { 0 } else { node.position.column },
     );
 }
 

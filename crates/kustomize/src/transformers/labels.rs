@@ -81,7 +81,7 @@ mod tests {
     use super::{LabelFields, Labels};
     use crate::config::TransformerConfig;
     use crate::field_spec::FieldSpec;
-    use crate::transformers::testing::transformed;
+    use crate::transformers::testing::{transformed, transformed_twice};
 
     const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: d\n";
     const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata:\n  name: s\n";
@@ -116,6 +116,23 @@ mod tests {
             transformed(&labels(&selectors), SERVICE).unwrap(),
             format!("{service}spec:\n  selector:\n    \"on\": \"yes\"\n")
         );
+    }
+
+    #[test]
+    fn a_label_added_in_several_places_stays_one() {
+        let config = TransformerConfig::default_config();
+        let set = |value: &str, wanted: &LabelFields| {
+            let labels = [("app".to_owned(), value.to_owned())].into();
+            Labels::of_entry(labels, wanted, config).unwrap()
+        };
+        let selectors = LabelFields { include_selectors: true, ..LabelFields::default() };
+        let (first, second) = (set("one", &selectors), set("two", &LabelFields::default()));
+        // What the base adds is one value; what was there before is not part of it.
+        let after = transformed_twice(&first, &second, DEPLOYMENT).unwrap();
+        assert_eq!(after.matches("app: two").count(), 3, "{after}");
+        let given = format!("{DEPLOYMENT}  labels:\n    app: zero\n");
+        let after = transformed_twice(&first, &second, &given).unwrap();
+        assert_eq!(after.matches("app: one").count(), 2, "{after}");
     }
 
     #[test]
