@@ -23,6 +23,7 @@ pub mod flux;
 mod generators;
 mod go_regex;
 mod id;
+mod json_patch;
 mod kind_order;
 mod kustomization;
 mod loader;

@@ -25,6 +25,8 @@ struct Index {
     any: HashMap<IdKey, Vec<usize>>,
     /// By the names they have and had, whatever they are.
     names: HashMap<String, Vec<usize>>,
+    /// How many ids more than one resource has now.
+    collisions: usize,
 }
 
 impl Index {
@@ -36,24 +38,27 @@ impl Index {
         index
     }
 
-    fn keys(resource: &Resource, schema: &Schema) -> (IdKey, Vec<IdKey>) {
+    /// The id a resource has and all it has or had; a deleted one has none.
+    fn keys(resource: &Resource, schema: &Schema) -> Option<(IdKey, Vec<IdKey>)> {
+        if resource.is_empty() {
+            return None;
+        }
         let current = resource.id(schema).key();
         let mut any = vec![current.clone()];
-        if resource.is_empty() {
-            any.clear();
-        }
         for id in resource.previous_ids() {
             let key = id.key();
             if !any.contains(&key) {
                 any.push(key);
             }
         }
-        (current, any)
+        Some((current, any))
     }
 
     fn add(&mut self, position: usize, resource: &Resource, schema: &Schema) {
-        let (current, any) = Self::keys(resource, schema);
-        insert(self.current.entry(current).or_default(), position);
+        let Some((current, any)) = Self::keys(resource, schema) else { return };
+        let positions = self.current.entry(current).or_default();
+        insert(positions, position);
+        self.collisions += usize::from(positions.len() == 2);
         for key in any {
             match self.names.get_mut(&key.name) {
                 Some(positions) => insert(positions, position),
@@ -64,13 +69,17 @@ impl Index {
     }
 
     fn remove(&mut self, position: usize, resource: &Resource, schema: &Schema) {
-        let (current, any) = Self::keys(resource, schema);
+        let Some((current, any)) = Self::keys(resource, schema) else { return };
         let without = |positions: Option<&mut Vec<usize>>| {
-            if let Some(positions) = positions {
-                positions.retain(|&other| other != position);
+            if let Some(positions) = positions
+                && let Ok(at) = positions.binary_search(&position)
+            {
+                positions.remove(at);
             }
         };
-        without(self.current.get_mut(&current));
+        let positions = self.current.get_mut(&current);
+        self.collisions -= usize::from(positions.as_ref().is_some_and(|at| at.len() == 2));
+        without(positions);
         for key in any {
             without(self.names.get_mut(&key.name));
             without(self.any.get_mut(&key));
@@ -82,6 +91,16 @@ fn insert(positions: &mut Vec<usize>, position: usize) {
     if let Err(at) = positions.binary_search(&position) {
         positions.insert(at, position);
     }
+}
+
+fn registered(resource: &Resource, schema: &Schema) -> Failure {
+    let id = resource.id(schema);
+    let failure = Failure::new(format!("may not add resource with an already registered id: {id}"));
+    let failure = match &resource.file {
+        Some(file) => failure.in_file(file),
+        None => failure,
+    };
+    failure.at(resource.node.position)
 }
 
 impl Resources {
@@ -172,7 +191,11 @@ impl Resources {
 
     /// The first two resources that have the same id, if there are such.
     pub(crate) fn first_collision(&mut self, schema: &Schema) -> Option<(&Resource, &Resource)> {
-        let shared = self.index(schema).current.values().filter(|positions| positions.len() > 1);
+        let index = self.index(schema);
+        if index.collisions == 0 {
+            return None;
+        }
+        let shared = index.current.values().filter(|positions| positions.len() > 1);
         let &[first, second] = shared.min()?.first_chunk()?;
         Some((self.list.get(first)?, self.list.get(second)?))
     }
@@ -200,13 +223,7 @@ impl Resources {
         let id = resource.id(schema);
         let index = self.index(schema);
         if index.current.get(&id.key()).is_some_and(|found| !found.is_empty()) {
-            let failure =
-                Failure::new(format!("may not add resource with an already registered id: {id}"));
-            let failure = match &resource.file {
-                Some(file) => failure.in_file(file),
-                None => failure,
-            };
-            return Err(failure.at(resource.node.position));
+            return Err(registered(&resource, schema));
         }
         index.add(position, &resource, schema);
         self.list.push(resource);
@@ -236,6 +253,11 @@ impl Resources {
             wrong.take(self.append(resource, schema));
         }
         wrong.finish()
+    }
+
+    /// As [`Resources::check_unique`], where the index already knows.
+    pub(crate) fn check_collisions(&mut self, schema: &Schema) -> Result<()> {
+        self.first_collision(schema).map_or(Ok(()), |(_, second)| Err(registered(second, schema)))
     }
 
     /// Puts a resource in the place of another; the index follows.

@@ -7,6 +7,7 @@ mod hash;
 mod images;
 mod labels;
 mod namespace;
+mod patch;
 mod replacement;
 mod replicas;
 mod sort_order;
@@ -28,6 +29,7 @@ pub(crate) use hash::{Hash, hash};
 pub(crate) use images::{Image, Images};
 pub(crate) use labels::{LabelFields, Labels};
 pub(crate) use namespace::Namespace;
+pub(crate) use patch::{Patch, PatchEntry, PatchJson6902, PatchStrategicMerge};
 pub(crate) use replacement::{ReplacementField, Replacements};
 pub(crate) use replicas::{Replica, Replicas};
 pub(crate) use sort_order::{LegacyOrder, SortOptions, SortOrder};
@@ -62,6 +64,11 @@ pub(crate) fn from_config(
         "ImageTagTransformer" => Box::new(Images::from_config(config, files)?),
         "LabelTransformer" => Box::new(Labels::from_config(config, files)?),
         "NamespaceTransformer" => Box::new(Namespace::from_config(config, files)?),
+        "PatchJson6902Transformer" => Box::new(PatchJson6902::from_config(config, files)?),
+        "PatchStrategicMergeTransformer" => {
+            Box::new(PatchStrategicMerge::from_config(config, files)?)
+        }
+        "PatchTransformer" => Box::new(Patch::from_config(config, files)?),
         "PrefixSuffixTransformer" => Box::new((
             Affix::from_config(Side::Prefix, config, files)?,
             Affix::from_config(Side::Suffix, config, files)?,

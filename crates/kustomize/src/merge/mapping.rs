@@ -8,6 +8,7 @@ use super::sources::{Outcome, Sources};
 use super::{Path, Walker};
 use crate::failure::Result;
 use crate::openapi::SchemaRef;
+use crate::sharing;
 
 impl<'s> Walker<'s> {
     pub(super) fn mapping(
@@ -98,6 +99,7 @@ impl<'s> Walker<'s> {
             quote_if_special(&mut value);
             if let Some(old) = old {
                 take_style(&mut value, old);
+                sharing::keep(&mut value, old);
                 *old = value;
             } else {
                 let mut key = untagged(&name);

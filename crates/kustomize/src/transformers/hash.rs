@@ -10,6 +10,7 @@ use sluice_yaml::{Content, Node, ScalarStyle};
 use super::Transformer;
 use crate::access;
 use crate::failure::Result;
+use crate::json_patch;
 use crate::openapi::Schema;
 use crate::resource::annotation;
 use crate::resources::Resources;
@@ -84,29 +85,11 @@ fn value(object: &Node, name: &str) -> Result<Value> {
         None => json!(""),
         Some(node) => match &node.content {
             Content::Scalar { value, .. } => json!(value),
-            Content::Mapping { .. } => floats(node.marshal_json()?),
+            Content::Mapping { .. } => json_patch::floats(node.marshal_json()?),
             // Go's map stays nil.
             Content::Sequence { .. } | Content::Alias(_) => Value::Null,
         },
     })
-}
-
-/// Numbers as they are after Go read them into an `interface{}`: floats.
-fn floats(value: Value) -> Value {
-    match value {
-        Value::Number(number) => number.as_f64().map_or(Value::Null, |float| {
-            // Those that are whole print alike, unless they are too large to be exact.
-            match number.as_i64() {
-                Some(whole) if whole.unsigned_abs() <= 1 << 53 => Value::from(whole),
-                _ => Value::from(float),
-            }
-        }),
-        Value::Array(items) => items.into_iter().map(floats).collect(),
-        Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (name, floats(value))).collect()
-        }
-        other => other,
-    }
 }
 
 /// Writes a node as `encoding/json` prints go-yaml's struct, which is what kustomize takes of other kinds.

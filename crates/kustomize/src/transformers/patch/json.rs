@@ -1,0 +1,150 @@
+//! JSON patches (RFC 6902) on resources, and `patchesJson6902`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::super::{Load, Transformer};
+use crate::decode::{Fields, Unknown};
+use crate::failure::{Failure, Result};
+use crate::json_patch::JsonPatch;
+use crate::openapi::Schema;
+use crate::resource::Resource;
+use crate::resources::Resources;
+use crate::selector::Selector;
+
+/// Whether a resource remembers who it was before a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum History {
+    Kept,
+    NotKept,
+}
+
+/// The operations of a patch.
+#[derive(Debug, Clone)]
+pub(super) struct Operations(JsonPatch);
+
+impl Operations {
+    pub(super) fn read(text: &[u8]) -> Result<Self> {
+        if text.is_empty() {
+            return Err(Failure::new("empty json patch operations"));
+        }
+        JsonPatch::parse(text).map(Self)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Applies them to the resources at these positions. Whatever a patch does, what a build must know
+    /// about a resource stays.
+    pub(super) fn apply(
+        &self,
+        resources: &mut Resources,
+        positions: &[usize],
+        schema: &Schema,
+        history: History,
+    ) -> Result<()> {
+        for &position in positions {
+            let patched = resources.change(position, schema, |resource| {
+                let id = resource.id(schema);
+                self.apply_to(resource, schema, history).map_err(|failure| failure.about(id))
+            });
+            patched.unwrap_or(Ok(()))?;
+        }
+        Ok(())
+    }
+
+    fn apply_to(&self, resource: &mut Resource, schema: &Schema, history: History) -> Result<()> {
+        if resource.is_empty() {
+            return Ok(());
+        }
+        if history == History::Kept {
+            resource.store_id(schema)?;
+        }
+        let mut kept = resource.annotations();
+        kept.retain(|name, _| is_internal(name));
+        resource.node = self.0.apply(&resource.node)?;
+        resource.shared_values = 0;
+        let edited = resource.edit_annotations(|annotations: &mut BTreeMap<_, _>| {
+            annotations.extend(kept);
+        });
+        match history {
+            // kustomize does not look whether they could be set.
+            History::Kept => Ok(()),
+            History::NotKept => edited,
+        }
+    }
+}
+
+fn is_internal(name: &str) -> bool {
+    name.starts_with("internal.config.kubernetes.io/")
+        || ["config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id"]
+            .contains(&name)
+}
+
+/// Applies a JSON patch to what a target selects.
+#[derive(Debug, Clone)]
+pub(crate) struct PatchJson6902 {
+    target: Selector,
+    operations: Operations,
+    file: Option<String>,
+}
+
+impl PatchJson6902 {
+    /// The operations come from a file or as text.
+    pub(crate) fn new(
+        target: Option<Selector>,
+        path: &str,
+        operations: &str,
+        files: &dyn Load,
+    ) -> Result<Self> {
+        let Some(target) = target.filter(|target| !target.name.is_empty()) else {
+            return Err(Failure::new("must specify the target name"));
+        };
+        let loaded;
+        let text = match (path.is_empty(), operations.is_empty()) {
+            (true, true) => return Err(Failure::new("empty file path and empty jsonOp")),
+            (false, false) => {
+                return Err(Failure::new("must specify a file path or jsonOp, not both"));
+            }
+            (true, false) => operations.as_bytes(),
+            (false, true) => {
+                loaded = files.load(path)?;
+                if loaded.is_empty() {
+                    return Err(Failure::new(format!(
+                        "patch file '{path}' empty seems to be empty"
+                    )));
+                }
+                &*loaded
+            }
+        };
+        let place = |failure: Failure| {
+            if path.is_empty() { failure } else { failure.in_file(path) }
+        };
+        let operations = Operations::read(text).map_err(place)?;
+        if operations.is_empty() {
+            return Err(place(Failure::new("patch appears to be empty")));
+        }
+        let file = Some(path.to_owned()).filter(|path| !path.is_empty());
+        Ok(Self { target, operations, file })
+    }
+
+    pub(crate) fn from_config(config: &Value, files: &dyn Load) -> Result<Self> {
+        let owner = "PatchJson6902TransformerPlugin";
+        let fields = Fields::converting(config, owner, Unknown::Ignored)?;
+        let target = fields.object("target", "Selector", Selector::read)?;
+        Self::new(target, &fields.text("path")?, &fields.text("jsonOp")?, files)
+    }
+}
+
+impl Transformer for PatchJson6902 {
+    fn transform(&self, resources: &mut Resources, schema: &Schema) -> Result<()> {
+        let selected = self.target.compile()?.select(resources, schema)?;
+        let applied = self.operations.apply(resources, &selected, schema, History::NotKept);
+        applied.map_err(|failure| match &self.file {
+            Some(file) => failure.in_file(file),
+            None => failure,
+        })
+    }
+}
