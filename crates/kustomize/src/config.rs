@@ -59,7 +59,7 @@ impl TransformerConfig {
     /// The defaults with what these files add.
     pub(crate) fn load(files: &dyn Load, paths: &[String]) -> Result<Self> {
         if paths.is_empty() {
-            return Ok(DEFAULT.clone());
+            return Ok(Self::default_config().clone());
         }
         let mut added = Self::default();
         for path in paths {

@@ -15,7 +15,7 @@ use sluice_yaml::{Duplicates, Node, Position};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::generators::{Arguments, GeneratorOptions};
-use crate::transformers::{Image, ReplacementField, Replica, SortOptions};
+use crate::transformers::{Image, PatchEntry, ReplacementField, Replica, SortOptions};
 use crate::vars::Var;
 
 pub(crate) use labels::Label;
@@ -40,6 +40,8 @@ pub(crate) struct Kustomization {
     pub(crate) labels: Vec<Label>,
     pub(crate) common_annotations: BTreeMap<String, String>,
     pub(crate) patches_strategic_merge: Vec<String>,
+    pub(crate) patches: Vec<PatchEntry>,
+    pub(crate) patches_json6902: Vec<PatchEntry>,
     pub(crate) images: Vec<Image>,
     pub(crate) replicas: Vec<Replica>,
     pub(crate) replacements: Vec<ReplacementField>,
@@ -125,6 +127,10 @@ impl Kustomization {
         self.common_annotations = map("commonAnnotations");
         self.patches_strategic_merge =
             all.take(fields.texts("patchesStrategicMerge")).unwrap_or_default();
+        let mut patches =
+            |name| all.take(fields.objects(name, "Patch", PatchEntry::read)).unwrap_or_default();
+        self.patches = patches("patches");
+        self.patches_json6902 = patches("patchesJson6902");
         let mut images =
             |name| all.take(fields.objects(name, "Image", Image::read)).unwrap_or_default();
         self.images = images("images");

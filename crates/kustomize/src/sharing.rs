@@ -37,13 +37,6 @@ pub(crate) fn keep(value: &mut Node, old: &Node) {
     }
 }
 
-/// To be called where the content of a node was exchanged in place.
-pub(crate) fn touch(node: &mut Node) {
-    if is_marked(node) {
-        node.position.column += 1;
-    }
-}
-
 /// Carries what was changed in one place to the others.
 pub(crate) fn settle(resource: &mut Resource) {
     if resource.shared_values == 0 {

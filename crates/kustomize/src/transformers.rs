@@ -25,7 +25,7 @@ use crate::resources::Resources;
 
 pub(crate) use affix::{Affix, Side};
 pub(crate) use annotations::Annotations;
-pub(crate) use hash::{Hash, hash};
+pub(crate) use hash::Hash;
 pub(crate) use images::{Image, Images};
 pub(crate) use labels::{LabelFields, Labels};
 pub(crate) use namespace::Namespace;

@@ -6,7 +6,8 @@ use crate::config::TransformerConfig;
 use crate::failure::{Gathered, Result};
 use crate::origin::Origin;
 use crate::transformers::{
-    Affix, Annotations, Images, Labels, Namespace, Replacements, Replicas, Side, Transformer,
+    Affix, Annotations, Images, Labels, Namespace, Patch, PatchJson6902, PatchStrategicMerge,
+    Replacements, Replicas, Side, Transformer,
 };
 
 /// One transformer, and what to say about where it is configured.
@@ -50,6 +51,15 @@ impl Target<'_> {
     fn own_transformers(&self, config: &TransformerConfig) -> Result<Vec<Step>> {
         let it = &self.kustomization;
         let mut steps = Steps { target: self, list: Vec::new(), wrong: Gathered::default() };
+        let files = &self.loader;
+        if !it.patches_strategic_merge.is_empty() {
+            let made = PatchStrategicMerge::new(&it.patches_strategic_merge, files);
+            steps.add("PatchStrategicMergeTransformer", "patchesStrategicMerge", None, made);
+        }
+        for (index, patch) in it.patches.iter().enumerate() {
+            let made = Patch::new(patch.clone(), files);
+            steps.add("PatchTransformer", "patches", Some(index), made);
+        }
         if !it.namespace.is_empty() {
             let made = Namespace::new(it.namespace.clone(), config.namespace.clone());
             steps.add("NamespaceTransformer", "namespace", None, Ok(made));
@@ -74,6 +84,11 @@ impl Target<'_> {
             let specs = config.common_annotations.clone();
             let made = Annotations::new(it.common_annotations.clone(), specs);
             steps.add("AnnotationsTransformer", "commonAnnotations", None, Ok(made));
+        }
+        for (index, patch) in it.patches_json6902.iter().enumerate() {
+            let target = patch.target.clone();
+            let made = PatchJson6902::new(target, &patch.path, &patch.patch, files);
+            steps.add("PatchJson6902Transformer", "patchesJson6902", Some(index), made);
         }
         for (index, replica) in it.replicas.iter().enumerate() {
             let made = Replicas::new(replica.clone(), config.replicas.clone());

@@ -37,7 +37,7 @@ impl Transformer for Hash {
 }
 
 /// Ten letters that hang on the content of an object.
-pub(crate) fn hash(object: &Node) -> Result<String> {
+fn hash(object: &Node) -> Result<String> {
     let kind = object.field("kind").and_then(Node::as_text).unwrap_or_default();
     let mut text = String::new();
     match kind {
