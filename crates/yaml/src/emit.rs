@@ -13,4 +13,5 @@ mod value;
 mod writer;
 
 pub use node::SequenceIndent;
+pub(crate) use order::sort_by_key;
 pub use value::from_json;

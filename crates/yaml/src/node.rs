@@ -4,6 +4,7 @@
 mod alias;
 mod comments;
 mod edit;
+mod encode;
 mod expand;
 mod json;
 mod ordinary;

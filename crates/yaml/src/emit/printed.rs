@@ -74,7 +74,7 @@ impl Writer {
         if sorted.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return false;
         }
-        order::sort_by_key(&mut sorted, |(name, _)| name);
+        order::sort_by_key(&mut sorted, Dialect::V2, |(name, _)| name);
         let indent = self.enter_fields();
         let whole = sorted.iter().all(|(name, field)| {
             self.field_name(name);

@@ -121,7 +121,7 @@ impl Writer {
 
     fn fields(&mut self, fields: &Map<String, Value>) {
         let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-        order::sort_by_key(&mut sorted, |(name, _)| name);
+        order::sort_by_key(&mut sorted, Dialect::V2, |(name, _)| name);
         let indent = self.enter_fields();
         for (name, field) in sorted {
             self.field_name(name);
