@@ -23,7 +23,20 @@ pub fn json_patch(document: &Value, patch: &Value) -> Result<Value, PatchError> 
             operations.len()
         )));
     }
-    let mut target = Target { document: document.clone(), copied: 0 };
+    apply(document.clone(), operations, MAX_COPIED)
+}
+
+/// Applies the list of operations `patch` to `document` without an API server's limits, as kustomize does.
+pub fn json_patch_unlimited(document: Value, patch: &Value) -> Result<Value, PatchError> {
+    apply(document, read(patch)?, usize::MAX)
+}
+
+fn apply(
+    document: Value,
+    operations: Vec<Operation<'_>>,
+    max_copied: usize,
+) -> Result<Value, PatchError> {
+    let mut target = Target { document, copied: 0, max_copied };
     for operation in operations {
         target.apply(operation).map_err(PatchError::NotApplicable)?;
     }
@@ -92,6 +105,7 @@ impl<'a> Operation<'a> {
 struct Target {
     document: Value,
     copied: usize,
+    max_copied: usize,
 }
 
 impl Target {
@@ -230,13 +244,13 @@ impl Target {
                 "copy operation does not apply: doc is missing destination path: {path}: missing value"
             ));
         };
-        if !value.is_null() {
+        if !value.is_null() && self.max_copied < usize::MAX {
             self.copied += gojson::to_string(&value).len();
         }
-        if self.copied > MAX_COPIED {
+        if self.copied > self.max_copied {
             return Err(format!(
-                "Unable to complete the copy, the accumulated size increase of copy is {}, exceeding the limit {MAX_COPIED}",
-                self.copied
+                "Unable to complete the copy, the accumulated size increase of copy is {}, exceeding the limit {}",
+                self.copied, self.max_copied
             ));
         }
         holder
