@@ -1,20 +1,23 @@
 //! JSON patches as kustomize applies them: the object becomes JSON, the operations are evanphx/json-patch's,
 //! and what comes of them is read as a new object. Numbers are floats on the way, as in Go.
+//!
+//! The operations are those of `sluice_schema`, because kustomize and the API server use the same library
+//! for them; only the API server has limits.
 
 use serde_json::Value;
-use sluice_schema::patch;
-use sluice_yaml::{Duplicates, Node, SequenceIndent};
+use sluice_schema::patch::json_patch_unlimited;
+use sluice_yaml::{Duplicates, Node, SequenceIndent, parse};
 
 use crate::failure::{Failure, Result};
 
 /// The operations of a patch.
 #[derive(Debug, Clone)]
-pub(crate) struct JsonPatch(Vec<Value>);
+pub(crate) struct JsonPatch(Value);
 
 impl JsonPatch {
     /// Reads operations: JSON if the text starts as a list of it does, else the first document of YAML.
     pub(crate) fn parse(text: &[u8]) -> Result<Self> {
-        let value = if text.starts_with(b"[") {
+        let operations = if text.starts_with(b"[") {
             serde_json::from_slice(text).map_err(|error| Failure::new(error.to_string()))?
         } else {
             sluice_yaml::to_json(text, Duplicates::LastWins)?.unwrap_or_default()
@@ -25,12 +28,13 @@ impl JsonPatch {
                 go_kind(found)
             ))
         };
-        let operations = match value {
-            Value::Array(operations) => operations,
-            Value::Null => Vec::new(),
-            other => return Err(wrong(&other, "Patch")),
+        let odd = match &operations {
+            Value::Array(operations) => {
+                operations.iter().find(|one| !one.is_object() && !one.is_null())
+            }
+            Value::Null => None,
+            other => return Err(wrong(other, "Patch")),
         };
-        let odd = operations.iter().find(|one| !one.is_object() && !one.is_null());
         match odd {
             Some(odd) => Err(wrong(odd, "Operation")),
             None => Ok(Self(operations)),
@@ -38,15 +42,16 @@ impl JsonPatch {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_array().is_none_or(Vec::is_empty)
     }
 
     /// Applies the operations to an object.
     pub(crate) fn apply(&self, object: &Node) -> Result<Node> {
-        let patched = patch::json_patch(&object.marshal_json()?, &Value::Array(self.0.clone()))
+        let patched = json_patch_unlimited(object.marshal_json()?, &self.0)
             .map_err(|error| Failure::new(error.to_string()))?;
         match patched {
-            Value::Object(_) | Value::Null => read(&floats(patched)),
+            Value::Object(_) => Ok(Node::from_decoded_json(&patched)?),
+            Value::Null => Ok(Node::mapping(Vec::new())),
             other => Err(Failure::new(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
                 go_kind(&other)
@@ -55,14 +60,12 @@ impl JsonPatch {
     }
 }
 
-/// An object written and read again, which decides how its texts are quoted.
-fn read(value: &Value) -> Result<Node> {
-    let text = match value {
-        Value::Null => "{}\n".to_owned(),
-        value => Node::from_json(value).to_yaml(SequenceIndent::Compact),
-    };
-    let documents = sluice_yaml::parse(text.as_bytes())?;
-    Ok(documents.into_iter().next().map(|document| document.root).unwrap_or_default())
+/// Applies a JSON patch to a document, as kustomize's filter does.
+pub fn json_patch_text(patch: &str, target: &str) -> std::result::Result<String, Failure> {
+    let patch = JsonPatch::parse(patch.as_bytes())?;
+    let mut documents = parse(target.as_bytes())?.into_iter();
+    let root = documents.next().ok_or_else(|| Failure::new("EOF"))?.root;
+    Ok(patch.apply(&root)?.to_yaml(SequenceIndent::Compact))
 }
 
 /// Numbers as they are after Go read them into an `interface{}`.
@@ -85,5 +88,43 @@ fn go_kind(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JsonPatch, json_patch_text};
+
+    #[test]
+    fn a_patch_is_json_or_yaml() {
+        let target = "b: [1, 2] # gone\na: yes\n";
+        for patch in [
+            r#"[{"op": "add", "path": "/b/-", "value": 1000000}]"#,
+            "- op: add\n  path: /b/-\n  value: 1000000\n",
+        ] {
+            let result = json_patch_text(patch, target).expect("it applies");
+            assert_eq!(result, "a: \"yes\"\nb:\n- 1\n- 2\n- 1e+06\n");
+        }
+    }
+
+    #[test]
+    fn what_is_no_patch_is_refused() {
+        for (text, message) in [
+            ("a: b", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+            ("- a", "json: cannot unmarshal string into Go value of type jsonpatch.Operation"),
+        ] {
+            assert_eq!(JsonPatch::parse(text.as_bytes()).unwrap_err().to_string(), message);
+        }
+        assert!(JsonPatch::parse(b"[").is_err());
+        assert!(JsonPatch::parse(b"").is_ok_and(|patch| patch.is_empty()));
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_is_named() {
+        let wrong = json_patch_text("- {op: remove, path: /x/y}", "a: 1").unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "remove operation does not apply: doc is missing path: \"/x/y\": missing value"
+        );
     }
 }

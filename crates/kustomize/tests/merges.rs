@@ -7,7 +7,7 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
-use sluice_kustomize::{ListIncrease, MergeOptions, merge_text};
+use sluice_kustomize::{ListIncrease, MergeOptions, json_patch_text, merge_text};
 
 /// Compares every recorded answer and reports the shortest that differ.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the counts are what is measured")]
@@ -78,6 +78,14 @@ fn merges_are_those_of_kyaml() {
         let infer_lists = case["infer"].as_bool().unwrap_or_default();
         let options = MergeOptions { list_increase, infer_lists };
         merge_text(text(case, "patch"), text(case, "target"), options)
+            .map_err(|failure| failure.to_string())
+    });
+}
+
+#[test]
+fn json_patches_are_those_of_kustomize() {
+    compare("json-patches-kustomize-0.21.1.jsonl.gz", "PATCHES", |case| {
+        json_patch_text(text(case, "patch"), text(case, "target"))
             .map_err(|failure| failure.to_string())
     });
 }
