@@ -42,7 +42,8 @@ const SIBLINGS: [(&str, &str); 8] = [
 ];
 
 /// Programs that stand beside the product and may use all of it.
-const ASIDE: [&str; 3] = ["xtask", "sluice-conformance", "sluice-bench"];
+const ASIDE: [&str; 4] =
+    ["xtask", "sluice-conformance", "sluice-kustomize-conformance", "sluice-bench"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
