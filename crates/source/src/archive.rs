@@ -1,0 +1,80 @@
+//! Archives as Flux writes and reads them: `gzip(tar)` of regular files and directories.
+
+mod read;
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+use tar::{Builder, EntryType, Header};
+
+pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_into, unpack_tar};
+
+use crate::tree::{Node, SourceTree};
+
+/// Modes that every archive has, whatever the disk or the repository says.
+const FILE_MODE: u32 = 0o600;
+const EXECUTABLE_MODE: u32 = 0o700;
+const DIRECTORY_MODE: u32 = 0o750;
+
+/// What a header has room for; longer names and those beyond ASCII go into a record before it.
+const NAME_FIELD: usize = 100;
+
+/// Packs a tree. What `skip` says yes to is left out (it is given the path and whether it is a
+/// directory); a directory that is left out does not take what is in it along.
+///
+/// The same tree always gives the same bytes: order of a walk, root entry `.`, zero times and
+/// owners, fixed modes. Links are left out, as Flux leaves them out.
+pub fn pack(tree: &SourceTree, skip: impl Fn(&str, bool) -> bool) -> io::Result<Bytes> {
+    let encoder: GzEncoder<Vec<u8>> =
+        GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
+    let mut builder = Builder::new(encoder);
+    append(&mut builder, ".", EntryType::Directory, DIRECTORY_MODE, &[])?;
+    for (path, node) in tree.iter() {
+        match node {
+            Node::Link { .. } => {}
+            Node::Directory if skip(path, true) => {}
+            Node::File { .. } if skip(path, false) => {}
+            Node::Directory => {
+                append(&mut builder, path, EntryType::Directory, DIRECTORY_MODE, &[])?;
+            }
+            Node::File { content, executable } => {
+                let mode = if *executable { EXECUTABLE_MODE } else { FILE_MODE };
+                append(&mut builder, path, EntryType::Regular, mode, content)?;
+            }
+        }
+    }
+    Ok(builder.into_inner()?.finish()?.into())
+}
+
+fn append<W: Write>(
+    builder: &mut Builder<W>,
+    path: &str,
+    kind: EntryType,
+    mode: u32,
+    content: &[u8],
+) -> io::Result<()> {
+    let mut header = Header::new_ustar();
+    let field = header.as_mut_bytes().get_mut(..NAME_FIELD).unwrap_or_default();
+    // The library's own way to write long names trips over names with two dots in a row.
+    let fits = path.is_ascii() && path.len() <= field.len();
+    if !fits {
+        builder.append_pax_extensions([("path", path.as_bytes())])?;
+    }
+    let ascii = path.bytes().filter(u8::is_ascii);
+    for (place, byte) in field.iter_mut().zip(ascii) {
+        *place = byte;
+    }
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_size(content.len() as u64);
+    header.set_cksum();
+    builder.append(&header, content)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Unpacking what others packed: nothing leaves the tree, no link is followed, and a bomb is
+//! refused before it grows.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use tar::{Archive, EntryType};
+
+use crate::tree::{Node, SourceTree, TreeError};
+
+/// How far an archive may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveLimits {
+    /// Bytes of the unpacked tar stream.
+    pub unpacked: u64,
+    /// Files and directories.
+    pub entries: usize,
+    /// Unpacked bytes for each packed one. Small archives may have more, see [`Self::RATIO_FREE`].
+    pub ratio: u64,
+}
+
+impl ArchiveLimits {
+    /// Up to here the ratio is not looked at: a few empty files compress a thousandfold.
+    pub const RATIO_FREE: u64 = 16 << 20;
+}
+
+impl Default for ArchiveLimits {
+    fn default() -> Self {
+        Self { unpacked: 1 << 30, entries: 200_000, ratio: 200 }
+    }
+}
+
+/// Why an archive was not unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The bytes are no archive, or it ends early.
+    #[error("the archive is malformed")]
+    Malformed(#[source] io::Error),
+    /// It would grow beyond a limit.
+    #[error("the archive exceeds the limit of {limit} {what}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        limit: u64,
+    },
+    /// An entry's path leads elsewhere.
+    #[error("the archive holds an entry that cannot be unpacked")]
+    Entry(#[from] TreeError),
+    /// The directory could not be written.
+    #[error("cannot write {path:?}")]
+    Write {
+        /// Which path.
+        path: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Unpacks `gzip(tar)` into memory. Links and special files are left out.
+pub fn unpack(packed: &[u8], limits: ArchiveLimits) -> Result<SourceTree, ArchiveError> {
+    let by_ratio = (packed.len() as u64).saturating_mul(limits.ratio);
+    let ceiling = limits.unpacked.min(by_ratio.max(ArchiveLimits::RATIO_FREE));
+    let limits = ArchiveLimits { unpacked: ceiling, ..limits };
+    unpack_tar(GzDecoder::new(packed), limits)
+}
+
+/// Unpacks a plain tar stream into memory, with the same care.
+pub fn unpack_tar(stream: impl Read, limits: ArchiveLimits) -> Result<SourceTree, ArchiveError> {
+    let mut archive = Archive::new(Bounded { stream, left: limits.unpacked, over: false });
+    let outcome = unpack_entries(&mut archive, limits);
+    let mut rest = archive.into_inner();
+    // What follows the last entry is read too: only there a compressed stream tells its checksum.
+    let outcome = outcome.and_then(|tree| {
+        io::copy(&mut rest, &mut io::sink()).map_err(ArchiveError::Malformed)?;
+        Ok(tree)
+    });
+    // The bound shows as an ordinary read error; what it was is known here.
+    if rest.over {
+        return Err(ArchiveError::TooLarge { what: "unpacked bytes", limit: limits.unpacked });
+    }
+    outcome
+}
+
+/// Unpacks `gzip(tar)` below a directory of the disk, which has to be empty or new.
+pub fn unpack_into(
+    packed: &[u8],
+    limits: ArchiveLimits,
+    directory: &Path,
+) -> Result<SourceTree, ArchiveError> {
+    let tree = unpack(packed, limits)?;
+    write_tree(&tree, directory)?;
+    Ok(tree)
+}
+
+fn unpack_entries<R: Read>(
+    archive: &mut Archive<R>,
+    limits: ArchiveLimits,
+) -> Result<SourceTree, ArchiveError> {
+    let mut tree = SourceTree::default();
+    let mut count = 0_usize;
+    for entry in archive.entries().map_err(ArchiveError::Malformed)? {
+        let mut entry = entry.map_err(ArchiveError::Malformed)?;
+        count += 1;
+        if count > limits.entries {
+            let limit = limits.entries as u64;
+            return Err(ArchiveError::TooLarge { what: "entries", limit });
+        }
+        let raw = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let Some(path) = clean(&raw)? else { continue };
+        match entry.header().entry_type() {
+            EntryType::Directory => tree.insert(&path, Node::Directory)?,
+            EntryType::Regular | EntryType::Continuous => {
+                let mode = entry.header().mode().map_err(ArchiveError::Malformed)?;
+                let mut content = Vec::new();
+                entry.read_to_end(&mut content).map_err(ArchiveError::Malformed)?;
+                if entry.header().size().is_ok_and(|size| size != content.len() as u64) {
+                    return Err(ArchiveError::Malformed(io::ErrorKind::UnexpectedEof.into()));
+                }
+                let executable = mode & 0o111 != 0;
+                tree.insert(&path, Node::File { content: Bytes::from(content), executable })?;
+            }
+            _ => {}
+        }
+    }
+    Ok(tree)
+}
+
+/// The path inside the tree; nothing for the root itself. `..` and absolute paths are refused
+/// rather than bent into the tree: nobody who packs honestly writes them.
+fn clean(raw: &str) -> Result<Option<String>, TreeError> {
+    if raw.starts_with('/') || raw.split('/').any(|part| part == "..") {
+        return Err(TreeError::Path(raw.to_owned()));
+    }
+    let parts: Vec<&str> = raw.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    Ok((!parts.is_empty()).then(|| parts.join("/")))
+}
+
+/// Writes a tree below a directory. Links are left out.
+pub(crate) fn write_tree(tree: &SourceTree, directory: &Path) -> Result<(), ArchiveError> {
+    let failed = |path: &str, source| ArchiveError::Write { path: path.to_owned(), source };
+    std::fs::create_dir_all(directory).map_err(|source| failed("", source))?;
+    for (path, node) in tree.iter() {
+        let target = directory.join(path);
+        match node {
+            Node::Directory => {
+                std::fs::create_dir_all(&target).map_err(|source| failed(path, source))?;
+            }
+            Node::File { content, executable } => {
+                write_file(&target, content, *executable).map_err(|source| failed(path, source))?;
+            }
+            Node::Link { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+fn write_file(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(if executable { super::EXECUTABLE_MODE } else { super::FILE_MODE });
+    }
+    #[cfg(not(unix))]
+    let _ = executable;
+    io::Write::write_all(&mut options.open(path)?, content)
+}
+
+/// A reader that fails once more than a number of bytes came through.
+struct Bounded<R> {
+    stream: R,
+    left: u64,
+    over: bool,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        let Some(left) = self.left.checked_sub(read as u64) else {
+            self.over = true;
+            return Err(io::Error::other("too many bytes"));
+        };
+        self.left = left;
+        Ok(read)
+    }
+}

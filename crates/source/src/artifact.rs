@@ -1,0 +1,129 @@
+//! What a source produces: a file with a revision, a digest and a place in the storage.
+
+mod digest;
+mod revision;
+
+use sluice_base::time::Time;
+
+pub(crate) use digest::hex;
+pub use digest::{Digest, DigestAlgorithm, DigestError, Hasher};
+pub use revision::Revision;
+pub use sluice_api::shared::artifact::Artifact;
+
+/// Where an artifact lies: `<kind>/<namespace>/<name>/<file>`, the kind in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    directory: String,
+    file: String,
+}
+
+/// A part of a place that is no plain name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} cannot be part of an artifact's path")]
+pub struct PlaceError(String);
+
+impl Place {
+    /// The place of one file of one object.
+    pub fn new(kind: &str, namespace: &str, name: &str, file: &str) -> Result<Self, PlaceError> {
+        for part in [kind, namespace, name, file] {
+            if !is_plain(part) {
+                return Err(PlaceError(part.to_owned()));
+            }
+        }
+        let kind = kind.to_lowercase();
+        Ok(Self { directory: format!("{kind}/{namespace}/{name}"), file: file.to_owned() })
+    }
+
+    /// The place that a path in the storage names.
+    pub fn of_path(path: &str) -> Result<Self, PlaceError> {
+        match path.split('/').collect::<Vec<_>>().as_slice() {
+            [kind, namespace, name, file] => Self::new(kind, namespace, name, file),
+            _ => Err(PlaceError(path.to_owned())),
+        }
+    }
+
+    /// The path below the root of the storage.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.directory, self.file)
+    }
+
+    /// The directory that holds everything of the object.
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The name of the file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Another file of the same object.
+    pub fn sibling(&self, file: &str) -> Result<Self, PlaceError> {
+        if !is_plain(file) {
+            return Err(PlaceError(file.to_owned()));
+        }
+        Ok(Self { directory: self.directory.clone(), file: file.to_owned() })
+    }
+
+    /// The address of the artifact on a server. An address with a scheme is used as it is.
+    pub fn url(&self, advertised: &str) -> String {
+        let scheme = if advertised.starts_with("http://") || advertised.starts_with("https://") {
+            ""
+        } else {
+            "http://"
+        };
+        format!("{scheme}{}/{}", advertised.trim_end_matches('/'), self.path())
+    }
+
+    /// The artifact as a status shows it, once its content is stored.
+    pub fn artifact(
+        &self,
+        advertised: &str,
+        revision: &Revision,
+        digest: &Digest,
+        size: u64,
+        made: Time,
+    ) -> Artifact {
+        Artifact {
+            digest: digest.to_string(),
+            last_update_time: made,
+            metadata: None,
+            path: self.path(),
+            revision: revision.to_string(),
+            size: Some(i64::try_from(size).unwrap_or(i64::MAX)),
+            url: self.url(advertised),
+            unknown: sluice_api::schema::Unknown::default(),
+        }
+    }
+}
+
+/// One name, not a path and not a way out of the directory.
+fn is_plain(part: &str) -> bool {
+    !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '\\', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_path_of_four_plain_names() {
+        let place = Place::new("GitRepository", "apps", "web", "abc.tar.gz").expect("plain");
+        assert_eq!(place.path(), "gitrepository/apps/web/abc.tar.gz");
+        assert_eq!(Place::of_path(&place.path()), Ok(place));
+        for bad in ["", ".", "..", "a/b", "a\\b", ".hidden", "nul\0"] {
+            assert!(Place::new("Bucket", "apps", "web", bad).is_err(), "{bad:?}");
+        }
+        assert!(Place::of_path("gitrepository/apps/../../etc/passwd").is_err());
+    }
+
+    #[test]
+    fn an_advertised_address_with_a_scheme_is_kept() {
+        let place = Place::new("Bucket", "a", "b", "c").expect("plain");
+        assert_eq!(
+            place.url("source-controller.flux-system.svc.cluster.local."),
+            "http://source-controller.flux-system.svc.cluster.local./bucket/a/b/c"
+        );
+        assert_eq!(place.url("https://artifacts.test/"), "https://artifacts.test/bucket/a/b/c");
+    }
+}

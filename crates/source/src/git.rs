@@ -1,0 +1,45 @@
+//! A git client of our own: it reads repositories over HTTP and SSH, and runs no program.
+//!
+//! ```text
+//! CloneRequest ── clone() ──▶ GitTransport::open ──▶ GitRemote: list_refs, fetch
+//!                    │                                  ├─ Network: http.rs, ssh.rs ── protocol.rs, pktline.rs, pack.rs
+//!                    │                                  └─ MemoryTransport: make.rs (repositories made on the spot)
+//!                    ▼
+//!        Cloned::Checkout { commit, tag, revision, files } ──▶ verify (signature.rs) ──▶ archive::pack
+//! ```
+//!
+//! **Invariants:** an object's name is computed from its content; nothing a remote sends is trusted
+//! in size or shape; files are taken from commits, never from a remote's word.
+
+mod auth;
+mod clone;
+mod commit;
+mod error;
+mod http;
+mod incoming;
+mod make;
+mod memory;
+mod network;
+mod object;
+pub mod pack;
+mod pktline;
+mod protocol;
+mod remote;
+mod serve;
+mod ssh;
+mod submodule;
+mod tree;
+
+pub use auth::{AuthError, GitAuth};
+pub use clone::{Checkout, CloneRequest, Cloned, Reference, ReferencingTag, clone};
+pub use commit::{Commit, Identity, Tag};
+pub use error::{Cause, GitError};
+pub use make::{NewCommit, Repository, Selection};
+pub use memory::MemoryTransport;
+pub use network::Network;
+pub use object::{Object, ObjectId, ObjectKind, Objects};
+pub use pack::GitLimits;
+pub use remote::{FetchRequest, GitRemote, GitTransport, ObjectFilter, RemoteRef};
+pub use serve::GitServer;
+pub use ssh::SshOptions;
+pub use tree::{Gitlink, Worktree, checkout};

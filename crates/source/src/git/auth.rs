@@ -1,0 +1,231 @@
+//! What a repository is opened with: the keys of a Secret, read as Flux reads them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use reqwest::Url;
+
+use crate::http::{Proxy, TlsOptions};
+
+/// Credentials and trust for a repository.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct GitAuth {
+    /// Name for HTTP, or the user of an SSH login.
+    pub username: String,
+    /// Password for HTTP, or the passphrase of the SSH key.
+    pub password: String,
+    /// Token for HTTP.
+    pub bearer_token: String,
+    /// Private SSH key in PEM.
+    pub identity: Vec<u8>,
+    /// Lines of `known_hosts`.
+    pub known_hosts: Vec<u8>,
+    /// Trust and client certificate for HTTPS.
+    pub tls: TlsOptions,
+    /// Proxy for HTTP and HTTPS.
+    pub proxy: Option<Proxy>,
+}
+
+/// Credentials that make no sense, in Flux's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// Something is missing for the transport.
+    #[error("invalid '{transport}' auth option: {problem}")]
+    Invalid {
+        /// `http`, `https` or `ssh`.
+        transport: String,
+        /// What is missing.
+        problem: &'static str,
+    },
+    /// Another scheme than http, https and ssh.
+    #[error("unknown transport '{0}'")]
+    UnknownTransport(String),
+    /// No scheme at all.
+    #[error("no transport type set")]
+    NoTransport,
+    /// Two ways to authenticate.
+    #[error("basic auth and bearer token cannot be set at the same time")]
+    Ambiguous,
+    /// The key cannot be read without a passphrase, and there is none.
+    #[error("SSH identity key is encrypted but no 'password' field was provided")]
+    EncryptedIdentity,
+}
+
+impl GitAuth {
+    /// The credentials for an address from the data of a Secret, which may be empty.
+    pub fn from_secret(url: &Url, data: &BTreeMap<String, Vec<u8>>) -> Result<Self, AuthError> {
+        let bytes = |key: &str| data.get(key).cloned().unwrap_or_default();
+        let text = |key: &str| String::from_utf8_lossy(&bytes(key)).into_owned();
+        let first = |keys: [&str; 2]| {
+            keys.into_iter().map(bytes).find(|value| !value.is_empty()).unwrap_or_default()
+        };
+        let mut auth = Self::default();
+        let is_ssh = url.scheme() == "ssh";
+        if is_ssh && !data.is_empty() {
+            auth.identity = bytes("identity");
+            auth.known_hosts = bytes("known_hosts");
+            auth.password = text("password");
+            auth.username = percent_decoded(url.username());
+            if auth.username.is_empty() {
+                "git".clone_into(&mut auth.username);
+            }
+        } else if !data.is_empty() {
+            auth.tls.certificate = bytes("tls.crt");
+            auth.tls.key = bytes("tls.key");
+            auth.tls.authorities = first(["ca.crt", "caFile"]);
+            if data.contains_key("bearerToken") {
+                auth.bearer_token = text("bearerToken");
+            } else {
+                auth.username = text("username");
+                auth.password = text("password");
+            }
+        }
+        if !is_ssh && auth.username.is_empty() {
+            auth.username = percent_decoded(url.username());
+        }
+        if !is_ssh && auth.password.is_empty() {
+            auth.password = percent_decoded(url.password().unwrap_or_default());
+        }
+        auth.validate(url)?;
+        Ok(auth)
+    }
+
+    /// Whether the credentials suffice for the transport of an address.
+    pub fn validate(&self, url: &Url) -> Result<(), AuthError> {
+        let invalid =
+            |problem| Err(AuthError::Invalid { transport: url.scheme().to_owned(), problem });
+        match url.scheme() {
+            "http" | "https" if self.username.is_empty() && !self.password.is_empty() => {
+                invalid("'password' requires 'username' to be set")
+            }
+            "http" | "https" if !self.bearer_token.is_empty() && !self.username.is_empty() => {
+                Err(AuthError::Ambiguous)
+            }
+            "ssh" if url.host_str().is_none_or(str::is_empty) => invalid("'host' is required"),
+            "ssh" if self.identity.is_empty() => invalid("'identity' is required"),
+            "ssh" if self.known_hosts.is_empty() => invalid("'known_hosts' is required"),
+            "ssh" if self.password.is_empty() && super::ssh::is_encrypted(&self.identity) => {
+                Err(AuthError::EncryptedIdentity)
+            }
+            "http" | "https" | "ssh" => Ok(()),
+            "" => Err(AuthError::NoTransport),
+            other => Err(AuthError::UnknownTransport(other.to_owned())),
+        }
+    }
+
+    /// What a submodule elsewhere is opened with. Flux hands everything to every host; here what
+    /// would be readable there (passwords, tokens, client keys) stays with the host it is for.
+    #[must_use]
+    pub fn for_submodule(&self, parent: &Url, child: &Url) -> Self {
+        let is_same = (parent.scheme(), parent.host_str(), parent.port_or_known_default())
+            == (child.scheme(), child.host_str(), child.port_or_known_default());
+        if is_same || child.scheme() == "ssh" {
+            return self.clone();
+        }
+        let tls = TlsOptions { authorities: self.tls.authorities.clone(), ..TlsOptions::default() };
+        Self { tls, proxy: self.proxy.clone(), ..Self::default() }
+    }
+}
+
+pub(super) fn percent_decoded(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        out.push(code.unwrap_or(*first));
+        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Says which fields are there, never what is in them.
+impl fmt::Debug for GitAuth {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has = |is_empty: bool| if is_empty { "" } else { "***" };
+        formatter
+            .debug_struct("GitAuth")
+            .field("username", &self.username)
+            .field("password", &has(self.password.is_empty()))
+            .field("bearer_token", &has(self.bearer_token.is_empty()))
+            .field("identity", &has(self.identity.is_empty()))
+            .field("known_hosts", &self.known_hosts.len())
+            .field("tls", &self.tls)
+            .field("proxy", &self.proxy)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(url: &str, data: &[(&str, &str)]) -> Result<GitAuth, String> {
+        let data = data
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()))
+            .collect();
+        let url = Url::parse(url).expect("an address");
+        GitAuth::from_secret(&url, &data).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn keys_of_a_secret_are_read_as_flux_reads_them() {
+        let basic =
+            read("https://a.test/r", &[("username", "u"), ("password", "p")]).expect("basic");
+        assert_eq!((basic.username.as_str(), basic.password.as_str()), ("u", "p"));
+        let both = [("bearerToken", "t"), ("username", "u"), ("password", "p")];
+        let bearer = read("https://a.test/r", &both).expect("bearer wins");
+        assert_eq!((bearer.bearer_token.as_str(), bearer.username.as_str()), ("t", ""));
+        let from_url = read("https://me:s%40cret@a.test/r", &[]).expect("from the address");
+        assert_eq!((from_url.username.as_str(), from_url.password.as_str()), ("me", "s@cret"));
+        let ca = read("https://a.test/r", &[("caFile", "old"), ("ca.crt", "new")]).expect("trust");
+        assert_eq!(ca.tls.authorities, b"new");
+        let ssh = read("ssh://a.test/r", &[("identity", "k"), ("known_hosts", "h")]).expect("ssh");
+        assert_eq!(ssh.username, "git");
+        let ssh =
+            read("ssh://me@a.test/r", &[("identity", "k"), ("known_hosts", "h")]).expect("ssh");
+        assert_eq!(ssh.username, "me");
+    }
+
+    #[test]
+    fn what_is_missing_is_said_in_flux_words() {
+        type Data<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(&str, Data<'_>, &str); 4] = [
+            (
+                "https://a.test/r",
+                &[("password", "p")],
+                "invalid 'https' auth option: 'password' requires 'username' to be set",
+            ),
+            ("ssh://a.test/r", &[], "invalid 'ssh' auth option: 'identity' is required"),
+            (
+                "ssh://a.test/r",
+                &[("identity", "k")],
+                "invalid 'ssh' auth option: 'known_hosts' is required",
+            ),
+            ("ftp://a.test/r", &[], "unknown transport 'ftp'"),
+        ];
+        for (url, data, message) in cases {
+            assert_eq!(read(url, data).expect_err("refused"), message);
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let auth = read("https://me:hidden@a.test/r", &[]).expect("basic");
+        assert!(!format!("{auth:?}").contains("hidden"));
+    }
+
+    #[test]
+    fn a_submodule_on_another_host_gets_no_password() {
+        let url = |text: &str| Url::parse(text).expect("an address");
+        let auth = read("https://u:p@a.test/r", &[]).expect("basic");
+        let parent = url("https://a.test/r");
+        assert_eq!(auth.for_submodule(&parent, &url("https://a.test/other")).password, "p");
+        assert_eq!(auth.for_submodule(&parent, &url("https://evil.test/r")).password, "");
+        assert_eq!(auth.for_submodule(&parent, &url("http://a.test/r")).password, "");
+    }
+}

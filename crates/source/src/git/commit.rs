@@ -1,0 +1,278 @@
+//! Commits and tags: their fields, and the two halves that a signature is about.
+
+use jiff::Timestamp;
+
+use super::error::{Cause, malformed};
+use super::object::{ObjectId, ObjectKind, Objects};
+
+/// Who did something, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Identity {
+    /// Name.
+    pub name: String,
+    /// Mail address.
+    pub email: String,
+    /// When.
+    pub when: Timestamp,
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its name.
+    pub id: ObjectId,
+    /// The directory it holds.
+    pub tree: ObjectId,
+    /// What it follows.
+    pub parents: Vec<ObjectId>,
+    /// Who wrote it.
+    pub author: Identity,
+    /// Who committed it.
+    pub committer: Identity,
+    /// The message.
+    pub message: String,
+    /// The armored signature; empty where there is none.
+    pub signature: String,
+    /// The commit without its signature: what was signed.
+    pub payload: Vec<u8>,
+}
+
+/// An annotated tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tag {
+    /// Its name as an object.
+    pub id: ObjectId,
+    /// What it points at.
+    pub target: ObjectId,
+    /// What that is.
+    pub target_kind: ObjectKind,
+    /// Its name as a tag.
+    pub name: String,
+    /// Who made it.
+    pub tagger: Identity,
+    /// The message.
+    pub message: String,
+    /// The armored signature; empty where there is none.
+    pub signature: String,
+    /// The tag without its signature: what was signed.
+    pub payload: Vec<u8>,
+}
+
+/// How signatures at the end of a tag begin.
+const SIGNATURE_STARTS: [&[u8]; 3] = [
+    b"-----BEGIN PGP SIGNATURE-----",
+    b"-----BEGIN SSH SIGNATURE-----",
+    b"-----BEGIN SIGNED MESSAGE-----",
+];
+
+impl Commit {
+    /// Reads a commit out of a collection.
+    pub fn find(objects: &Objects, id: ObjectId) -> Result<Self, Cause> {
+        Self::parse(id, objects.expect(&id, ObjectKind::Commit)?)
+    }
+
+    /// Reads a commit.
+    pub fn parse(id: ObjectId, data: &[u8]) -> Result<Self, Cause> {
+        let mut commit = Self {
+            id,
+            tree: id,
+            parents: Vec::new(),
+            author: Identity::default(),
+            committer: Identity::default(),
+            message: String::new(),
+            signature: String::new(),
+            payload: Vec::with_capacity(data.len()),
+        };
+        let mut has_tree = false;
+        let (headers, message) = split_headers(data);
+        let mut key: &[u8] = b"";
+        for line in headers {
+            // A line that begins with a space continues the header before it.
+            let (name, value) = split_once(line, b' ');
+            let starts = !name.is_empty();
+            if starts {
+                key = name;
+            }
+            match key {
+                b"gpgsig" => {
+                    commit.signature.push_str(&String::from_utf8_lossy(value));
+                    commit.signature.push('\n');
+                    continue;
+                }
+                b"gpgsig-sha256" => continue,
+                b"tree" if starts => {
+                    commit.tree = id_of(value)?;
+                    has_tree = true;
+                }
+                b"parent" if starts => commit.parents.push(id_of(value)?),
+                b"author" if starts => commit.author = Identity::parse(value),
+                b"committer" if starts => commit.committer = Identity::parse(value),
+                _ => {}
+            }
+            commit.payload.extend_from_slice(line);
+            commit.payload.push(b'\n');
+        }
+        if !has_tree {
+            return Err(malformed(format!("commit {id} has no tree")));
+        }
+        if let Some(message) = message {
+            commit.payload.push(b'\n');
+            commit.payload.extend_from_slice(message);
+            commit.message = String::from_utf8_lossy(message).into_owned();
+        }
+        Ok(commit)
+    }
+
+    /// The first line of the message, cut after 50 characters.
+    pub fn short_message(&self) -> String {
+        let subject = self.message.split('\n').next().unwrap_or_default();
+        match subject.char_indices().nth(50) {
+            Some((end, _)) => format!("{}...", subject.get(..end).unwrap_or(subject)),
+            None => subject.to_owned(),
+        }
+    }
+}
+
+impl Tag {
+    /// Reads a tag out of a collection.
+    pub fn find(objects: &Objects, id: ObjectId) -> Result<Self, Cause> {
+        Self::parse(id, objects.expect(&id, ObjectKind::Tag)?)
+    }
+
+    /// Reads a tag.
+    pub fn parse(id: ObjectId, data: &[u8]) -> Result<Self, Cause> {
+        let signed_at = SIGNATURE_STARTS
+            .iter()
+            .filter_map(|start| last_line_start(data, start))
+            .max()
+            .unwrap_or(data.len());
+        let (payload, signature) = data.split_at(signed_at);
+        let (headers, message) = split_headers(payload);
+        let (mut target, mut target_kind) = (None, None);
+        let mut name = String::new();
+        let mut tagger = Identity::default();
+        for line in headers {
+            let (key, value) = split_once(line, b' ');
+            match key {
+                b"object" => target = Some(id_of(value)?),
+                b"type" => target_kind = ObjectKind::of_name(&String::from_utf8_lossy(value)),
+                b"tag" => name = String::from_utf8_lossy(value).into_owned(),
+                b"tagger" => tagger = Identity::parse(value),
+                _ => {}
+            }
+        }
+        let (Some(target), Some(target_kind)) = (target, target_kind) else {
+            return Err(malformed(format!("tag {id} points at nothing")));
+        };
+        Ok(Self {
+            id,
+            target,
+            target_kind,
+            name,
+            tagger,
+            message: String::from_utf8_lossy(message.unwrap_or_default()).into_owned(),
+            signature: String::from_utf8_lossy(signature).into_owned(),
+            payload: payload.to_vec(),
+        })
+    }
+}
+
+impl Identity {
+    /// `Name <mail> seconds zone`; what cannot be read is left empty, as git does.
+    fn parse(value: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(value);
+        let Some((name, rest)) = text.split_once('<') else {
+            return Self { name: text.trim().to_owned(), ..Self::default() };
+        };
+        let (email, rest) = rest.rsplit_once('>').unwrap_or((rest, ""));
+        let seconds = rest.split_whitespace().next().and_then(|seconds| seconds.parse().ok());
+        let when = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+        Self {
+            name: name.trim().to_owned(),
+            email: email.to_owned(),
+            when: when.unwrap_or_default(),
+        }
+    }
+}
+
+/// The header lines, and the message after the empty line.
+fn split_headers(data: &[u8]) -> (impl Iterator<Item = &[u8]>, Option<&[u8]>) {
+    let end = data.windows(2).position(|pair| pair == b"\n\n");
+    let (headers, message) = match end {
+        Some(end) => (data.get(..end), data.get(end + 2..)),
+        None => (data.strip_suffix(b"\n").or(Some(data)), None),
+    };
+    (headers.unwrap_or_default().split(|byte| *byte == b'\n'), message)
+}
+
+fn split_once(line: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    match line.iter().position(|byte| *byte == separator) {
+        Some(at) => (line.get(..at).unwrap_or_default(), line.get(at + 1..).unwrap_or_default()),
+        None => (line, &[]),
+    }
+}
+
+fn id_of(value: &[u8]) -> Result<ObjectId, Cause> {
+    String::from_utf8_lossy(value).parse()
+}
+
+/// Where the last line begins that starts with a text.
+fn last_line_start(data: &[u8], start: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    let mut found = None;
+    for line in data.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(start) {
+            found = Some(at);
+        }
+        at += line.len();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+    #[test]
+    fn a_signature_is_taken_out_of_the_payload() {
+        let plain = format!(
+            "tree {TREE}\nparent {TREE}\nauthor A B <a@b> 12 +0000\ncommitter C <c@d> 34 +0100\n\
+             encoding UTF-8\n\nsubject\n\nbody\n"
+        );
+        let signed = plain.replace(
+            "encoding",
+            "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\nencoding",
+        );
+        let id = ObjectId::of(ObjectKind::Commit, signed.as_bytes());
+        let commit = Commit::parse(id, signed.as_bytes()).expect("a commit");
+        assert_eq!(commit.payload, plain.as_bytes());
+        assert_eq!(
+            commit.signature,
+            "-----BEGIN PGP SIGNATURE-----\n\nabc\n-----END PGP SIGNATURE-----\n"
+        );
+        assert_eq!(commit.author.name, "A B");
+        assert_eq!(commit.committer.when.as_second(), 34);
+        assert_eq!((commit.parents.len(), commit.short_message().as_str()), (1, "subject"));
+    }
+
+    #[test]
+    fn a_tag_is_signed_at_its_end() {
+        let plain = format!("object {TREE}\ntype tree\ntag v1\ntagger A <a@b> 1 +0000\n\nfirst\n");
+        let signed = format!("{plain}-----BEGIN SSH SIGNATURE-----\nabc\n");
+        let id = ObjectId::of(ObjectKind::Tag, signed.as_bytes());
+        let tag = Tag::parse(id, signed.as_bytes()).expect("a tag");
+        assert_eq!(tag.payload, plain.as_bytes());
+        assert!(tag.signature.starts_with("-----BEGIN SSH"));
+        assert_eq!((tag.name.as_str(), tag.target_kind), ("v1", ObjectKind::Tree));
+    }
+
+    #[test]
+    fn the_subject_is_cut_after_fifty_characters() {
+        let id = ObjectId::of(ObjectKind::Commit, b"");
+        let text = format!("tree {TREE}\n\n{}\n", "é".repeat(51));
+        let commit = Commit::parse(id, text.as_bytes()).expect("a commit");
+        assert_eq!(commit.short_message(), format!("{}...", "é".repeat(50)));
+    }
+}

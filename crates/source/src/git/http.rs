@@ -1,0 +1,188 @@
+//! Git's smart protocol over HTTP.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use http::HeaderValue;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Client, Response, StatusCode, Url};
+use tokio::sync::OnceCell;
+
+use super::auth::GitAuth;
+use super::error::{Cause, malformed};
+use super::incoming::{Incoming, filtered};
+use super::object::Objects;
+use super::pack::GitLimits;
+use super::protocol::{Advertisement, fetch_request, list_request};
+use super::remote::{FetchRequest, GitRemote, RemoteRef};
+use crate::http::{HttpClients, HttpError, HttpOptions};
+
+/// As much of an error page is read.
+const ERROR_PAGE: usize = 4096;
+
+/// A repository behind HTTP.
+pub(super) struct HttpRemote {
+    client: Client,
+    url: Url,
+    authorization: Option<HeaderValue>,
+    limits: GitLimits,
+    server: OnceCell<Server>,
+}
+
+/// What the first answer told.
+struct Server {
+    /// The address without `/info/refs`, after redirects.
+    base: String,
+    advertisement: Advertisement,
+}
+
+impl HttpRemote {
+    pub(super) fn open(
+        clients: &HttpClients,
+        mut url: Url,
+        auth: &GitAuth,
+        limits: GitLimits,
+    ) -> Result<Self, Cause> {
+        let options = HttpOptions { tls: auth.tls.clone(), proxy: auth.proxy.clone() };
+        let client = clients.client(&options)?;
+        // Credentials travel in a header alone, so that no error shows them with the address.
+        let cleared = url.set_username("").and_then(|()| url.set_password(None));
+        cleared.map_err(|()| Cause::Url(format!("{} takes no credentials", url.scheme())))?;
+        Ok(Self {
+            client,
+            url,
+            authorization: authorization(auth)?,
+            limits,
+            server: OnceCell::new(),
+        })
+    }
+
+    async fn server(&self) -> Result<&Server, Cause> {
+        self.server.get_or_try_init(|| self.discover()).await
+    }
+
+    async fn discover(&self) -> Result<Server, Cause> {
+        let base = self.url.as_str().trim_end_matches('/');
+        let url = format!("{base}/info/refs?service=git-upload-pack");
+        let request =
+            self.client.get(url).header("Git-Protocol", "version=2").header(ACCEPT, "*/*");
+        let response = self.send(request).await?;
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if kind != Some("application/x-git-upload-pack-advertisement") {
+            return Err(malformed("the remote does not speak git's smart protocol"));
+        }
+        let mut redirected = response.url().clone();
+        redirected.set_query(None);
+        let base = redirected.as_str().trim_end_matches("/info/refs").to_owned();
+        let advertisement = incoming(response).advertisement(self.limits).await?;
+        Ok(Server { base, advertisement })
+    }
+
+    async fn post(&self, server: &Server, body: Vec<u8>) -> Result<Incoming<'static>, Cause> {
+        let mut request = self
+            .client
+            .post(format!("{}/git-upload-pack", server.base))
+            .header(CONTENT_TYPE, "application/x-git-upload-pack-request")
+            .header(ACCEPT, "application/x-git-upload-pack-result")
+            .body(body);
+        if server.advertisement.is_v2 {
+            request = request.header("Git-Protocol", "version=2");
+        }
+        Ok(incoming(self.send(request).await?))
+    }
+
+    async fn send(&self, mut request: reqwest::RequestBuilder) -> Result<Response, Cause> {
+        // Some servers answer to clients that call themselves git only.
+        request = request.header(
+            http::header::USER_AGENT,
+            concat!("git/2.0 (sluice ", env!("CARGO_PKG_VERSION"), ")"),
+        );
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        let response = request.send().await.map_err(HttpError::from)?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(refusal(response).await)
+    }
+}
+
+impl GitRemote for HttpRemote {
+    fn list_refs<'a>(
+        &'a self,
+        prefixes: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<RemoteRef>, Cause>> {
+        async move {
+            let server = self.server().await?;
+            if !server.advertisement.is_v2 {
+                return Ok(filtered(&server.advertisement.refs, prefixes));
+            }
+            let mut answer = self.post(server, list_request(prefixes)).await?;
+            Ok(filtered(&answer.refs(self.limits).await?, prefixes))
+        }
+        .boxed()
+    }
+
+    fn can_filter(&self) -> BoxFuture<'_, Result<bool, Cause>> {
+        async { Ok(self.server().await?.advertisement.can_filter()) }.boxed()
+    }
+
+    fn can_want_any(&self) -> BoxFuture<'_, Result<bool, Cause>> {
+        async { Ok(self.server().await?.advertisement.can_want_any()) }.boxed()
+    }
+
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Objects, Cause>> {
+        async move {
+            let server = self.server().await?;
+            let body = fetch_request(&request, &server.advertisement);
+            let mut answer = self.post(server, body).await?;
+            answer.objects(&server.advertisement, self.limits).await
+        }
+        .boxed()
+    }
+}
+
+fn incoming(response: Response) -> Incoming<'static> {
+    let stream = response.bytes_stream().map_err(|error| Cause::Http(HttpError::from(error)));
+    Incoming::new(stream.boxed())
+}
+
+fn authorization(auth: &GitAuth) -> Result<Option<HeaderValue>, Cause> {
+    let text = if !auth.username.is_empty() || !auth.password.is_empty() {
+        let pair = format!("{}:{}", auth.username, auth.password);
+        format!("Basic {}", BASE64_STANDARD.encode(pair))
+    } else if auth.bearer_token.is_empty() {
+        return Ok(None);
+    } else {
+        format!("Bearer {}", auth.bearer_token)
+    };
+    let mut value = HeaderValue::try_from(text).map_err(|_| {
+        Cause::AuthenticationRequired("the credentials do not fit a header".to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+/// What a status means to git, with the beginning of the server's own words.
+async fn refusal(response: Response) -> Cause {
+    let status = response.status();
+    let url = response.url().to_string();
+    let mut page = Vec::new();
+    let mut body = response.bytes_stream();
+    while let Some(Ok(bytes)) = body.next().await {
+        page.extend_from_slice(&bytes);
+        if page.len() >= ERROR_PAGE {
+            page.truncate(ERROR_PAGE);
+            break;
+        }
+    }
+    let page = String::from_utf8_lossy(&page).into_owned();
+    match status {
+        StatusCode::UNAUTHORIZED => Cause::AuthenticationRequired(page),
+        StatusCode::FORBIDDEN => Cause::AuthorizationFailed(page),
+        StatusCode::NOT_FOUND => Cause::RepositoryNotFound(page),
+        _ => Cause::Status { url, status: status.as_u16() },
+    }
+}

@@ -1,0 +1,80 @@
+//! Frames out of a stream of bytes, whichever transport it comes over.
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+
+use super::error::{Cause, malformed};
+use super::object::Objects;
+use super::pack::{self, GitLimits};
+use super::pktline::{Decoder, Packet};
+use super::protocol::{Advertisement, AdvertisementReader, FetchReader, take_listed};
+use super::remote::RemoteRef;
+
+/// The bytes that a server sends, and what of them is not read yet.
+pub(super) struct Incoming<'a> {
+    stream: BoxStream<'a, Result<Bytes, Cause>>,
+    decoder: Decoder,
+}
+
+impl<'a> Incoming<'a> {
+    pub(super) fn new(stream: BoxStream<'a, Result<Bytes, Cause>>) -> Self {
+        Self { stream, decoder: Decoder::default() }
+    }
+
+    /// The next frame; its absence is an error, for every message ends with a frame.
+    async fn packet(&mut self) -> Result<Packet, Cause> {
+        loop {
+            if let Some(packet) = self.decoder.next()? {
+                return Ok(packet);
+            }
+            match self.stream.next().await {
+                Some(bytes) => self.decoder.feed(&bytes?),
+                None => return Err(malformed("the remote hung up")),
+            }
+        }
+    }
+
+    pub(super) async fn advertisement(
+        &mut self,
+        limits: GitLimits,
+    ) -> Result<Advertisement, Cause> {
+        let mut reader = AdvertisementReader::new(limits);
+        loop {
+            let packet = self.packet().await?;
+            if let Some(found) = reader.take(&packet)? {
+                return Ok(found);
+            }
+        }
+    }
+
+    pub(super) async fn refs(&mut self, limits: GitLimits) -> Result<Vec<RemoteRef>, Cause> {
+        let mut refs = Vec::new();
+        while let Some(line) = self.packet().await?.line() {
+            take_listed(&mut refs, &line, limits)?;
+        }
+        Ok(refs)
+    }
+
+    pub(super) async fn objects(
+        &mut self,
+        server: &Advertisement,
+        limits: GitLimits,
+    ) -> Result<Objects, Cause> {
+        let mut reader = FetchReader::new(server, limits);
+        while !reader.take(&self.packet().await?)? {}
+        let pack = reader.into_pack();
+        // Inflating and hashing is work for a while: not on the thread that serves everybody.
+        tokio::task::spawn_blocking(move || pack::read(&pack, limits))
+            .await
+            .unwrap_or_else(|error| Err(malformed(error.to_string())))
+    }
+}
+
+/// The refs that begin with one of the prefixes.
+pub(super) fn filtered(refs: &[RemoteRef], prefixes: &[String]) -> Vec<RemoteRef> {
+    let wanted = |found: &&RemoteRef| {
+        prefixes.is_empty() || prefixes.iter().any(|prefix| found.name.starts_with(prefix))
+    };
+    refs.iter().filter(wanted).cloned().collect()
+}

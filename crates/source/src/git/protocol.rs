@@ -1,0 +1,285 @@
+//! Git's fetch protocol as pure functions: requests out, frames in. Version 2, and version 0 for
+//! servers that know nothing newer.
+
+use super::error::{Cause, malformed};
+use super::object::ObjectId;
+use super::pack::GitLimits;
+use super::pktline::{Packet, write_delimiter, write_flush, write_line};
+use super::remote::{FetchRequest, ObjectFilter, RemoteRef};
+
+/// What the client calls itself.
+pub(super) const AGENT: &str = concat!("sluice/", env!("CARGO_PKG_VERSION"));
+
+/// What a server says first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Advertisement {
+    /// Whether it speaks version 2.
+    pub(super) is_v2: bool,
+    /// What it can do: words, in version 2 with `=values`.
+    pub(super) capabilities: Vec<String>,
+    /// All refs; in version 2 they are asked for.
+    pub(super) refs: Vec<RemoteRef>,
+}
+
+impl Advertisement {
+    /// Whether objects may be left out of a fetch.
+    pub(super) fn can_filter(&self) -> bool {
+        if self.is_v2 {
+            let fetch = self.capabilities.iter().find_map(|word| word.strip_prefix("fetch="));
+            fetch.is_some_and(|features| features.split(' ').any(|feature| feature == "filter"))
+        } else {
+            self.has("filter")
+        }
+    }
+
+    /// Whether any object may be wanted. Version 2 servers do not ask whether a ref leads to it.
+    pub(super) fn can_want_any(&self) -> bool {
+        self.is_v2 || self.has("allow-reachable-sha1-in-want") || self.has("allow-any-sha1-in-want")
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.capabilities.iter().any(|capability| capability == word)
+    }
+}
+
+/// Reads an advertisement frame by frame.
+#[derive(Debug, Default)]
+pub(super) struct AdvertisementReader {
+    found: Advertisement,
+    started: bool,
+    announced: bool,
+    limits: GitLimits,
+}
+
+impl AdvertisementReader {
+    pub(super) fn new(limits: GitLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes a frame; gives the advertisement after the last.
+    pub(super) fn take(&mut self, packet: &Packet) -> Result<Option<Advertisement>, Cause> {
+        let Some(line) = packet.line() else {
+            // HTTP announces the service in a message of its own.
+            if self.announced && !self.started {
+                self.announced = false;
+                return Ok(None);
+            }
+            return Ok(Some(std::mem::take(&mut self.found)));
+        };
+        refuse_error(&line)?;
+        if line.starts_with("# service=") && !self.started {
+            self.announced = true;
+        } else if !self.started && line == "version 2" {
+            self.started = true;
+            self.found.is_v2 = true;
+        } else if self.found.is_v2 {
+            self.found.capabilities.push(line);
+        } else if line != "version 1" {
+            self.started = true;
+            self.take_ref(&line)?;
+        }
+        Ok(None)
+    }
+
+    fn take_ref(&mut self, line: &str) -> Result<(), Cause> {
+        let (line, capabilities) = line.split_once('\0').unwrap_or((line, ""));
+        self.found.capabilities.extend(capabilities.split_whitespace().map(str::to_owned));
+        let (id, name) =
+            line.split_once(' ').ok_or_else(|| malformed(format!("ref line {line:?}")))?;
+        if name == "capabilities^{}" || id == "shallow" {
+            return Ok(());
+        }
+        let id: ObjectId = id.parse()?;
+        if let Some(of) = name.strip_suffix("^{}") {
+            if let Some(last) = self.found.refs.last_mut().filter(|last| last.name == of) {
+                last.peeled = Some(id);
+            }
+            return Ok(());
+        }
+        add_ref(
+            &mut self.found.refs,
+            RemoteRef { name: name.to_owned(), id, peeled: None },
+            self.limits,
+        )
+    }
+}
+
+fn add_ref(refs: &mut Vec<RemoteRef>, found: RemoteRef, limits: GitLimits) -> Result<(), Cause> {
+    if refs.len() as u64 >= limits.refs {
+        return Err(Cause::TooLarge { what: "refs", limit: limits.refs });
+    }
+    refs.push(found);
+    Ok(())
+}
+
+/// Asks for refs in version 2.
+pub(super) fn list_request(prefixes: &[String]) -> Vec<u8> {
+    let mut out = command("ls-refs");
+    write_line(&mut out, "peel");
+    for prefix in prefixes {
+        write_line(&mut out, &format!("ref-prefix {prefix}"));
+    }
+    write_flush(&mut out);
+    out
+}
+
+/// One ref of the answer to [`list_request`].
+pub(super) fn take_listed(
+    refs: &mut Vec<RemoteRef>,
+    line: &str,
+    limits: GitLimits,
+) -> Result<(), Cause> {
+    refuse_error(line)?;
+    let mut words = line.split(' ');
+    let (Some(id), Some(name)) = (words.next(), words.next()) else {
+        return Err(malformed(format!("ref line {line:?}")));
+    };
+    if id == "unborn" {
+        return Ok(());
+    }
+    let peeled = words.find_map(|word| word.strip_prefix("peeled:")).map(str::parse).transpose()?;
+    add_ref(refs, RemoteRef { name: name.to_owned(), id: id.parse()?, peeled }, limits)
+}
+
+/// Asks for objects.
+pub(super) fn fetch_request(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
+    if server.is_v2 { fetch_request_v2(request, server) } else { fetch_request_v0(request, server) }
+}
+
+fn fetch_request_v2(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
+    let mut out = command("fetch");
+    write_line(&mut out, "no-progress");
+    write_line(&mut out, "ofs-delta");
+    write_options(&mut out, request, server);
+    for want in &request.wants {
+        write_line(&mut out, &format!("want {want}"));
+    }
+    write_line(&mut out, "done");
+    write_flush(&mut out);
+    out
+}
+
+fn fetch_request_v0(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
+    let ours = ["ofs-delta", "side-band-64k", "no-progress", "shallow", "filter"];
+    let agreed: Vec<&str> = ours.into_iter().filter(|word| server.has(word)).collect();
+    let mut out = Vec::new();
+    for (index, want) in request.wants.iter().enumerate() {
+        let words =
+            if index == 0 { format!(" {} agent={AGENT}", agreed.join(" ")) } else { String::new() };
+        write_line(&mut out, &format!("want {want}{words}"));
+    }
+    write_options(&mut out, request, server);
+    write_flush(&mut out);
+    write_line(&mut out, "done");
+    out
+}
+
+fn write_options(out: &mut Vec<u8>, request: &FetchRequest, server: &Advertisement) {
+    if let Some(depth) = request.depth {
+        write_line(out, &format!("deepen {depth}"));
+    }
+    if let Some(filter) = request.filter.filter(|_| server.can_filter()) {
+        let name = match filter {
+            ObjectFilter::Blobs => "blob:none",
+            ObjectFilter::Trees => "tree:0",
+        };
+        write_line(out, &format!("filter {name}"));
+    }
+}
+
+fn command(name: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_line(&mut out, &format!("command={name}"));
+    write_line(&mut out, &format!("agent={AGENT}"));
+    write_line(&mut out, "object-format=sha1");
+    write_delimiter(&mut out);
+    out
+}
+
+/// Reads the answer to a fetch and keeps the packfile in it.
+#[derive(Debug)]
+pub(super) struct FetchReader {
+    section: Section,
+    is_v2: bool,
+    limit: u64,
+    pack: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// Lines about shallow commits and acknowledgements.
+    Preamble,
+    /// Pieces of the packfile.
+    Pack,
+}
+
+impl FetchReader {
+    pub(super) fn new(server: &Advertisement, limits: GitLimits) -> Self {
+        Self {
+            section: Section::Preamble,
+            is_v2: server.is_v2,
+            limit: limits.pack_bytes,
+            pack: Vec::new(),
+        }
+    }
+
+    /// Takes a frame; says whether it was the last.
+    pub(super) fn take(&mut self, packet: &Packet) -> Result<bool, Cause> {
+        match (self.section, packet) {
+            (Section::Pack, Packet::Data(data)) => self.take_piece(data).map(|()| false),
+            (Section::Pack, Packet::Delimiter) => Err(malformed("a section inside the packfile")),
+            (Section::Pack, Packet::Flush | Packet::End) => Ok(true),
+            // In version 0 a flush ends the list of shallow commits.
+            (Section::Preamble, Packet::Flush | Packet::End) => {
+                if self.is_v2 {
+                    Err(malformed("the answer has no packfile"))
+                } else {
+                    Ok(false)
+                }
+            }
+            (Section::Preamble, Packet::Delimiter) => Ok(false),
+            (Section::Preamble, Packet::Data(_)) => {
+                let line = packet.line().unwrap_or_default();
+                refuse_error(&line)?;
+                let begins = if self.is_v2 {
+                    line == "packfile"
+                } else {
+                    line == "NAK" || line.starts_with("ACK ")
+                };
+                if begins {
+                    self.section = Section::Pack;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// The packfile.
+    pub(super) fn into_pack(self) -> Vec<u8> {
+        self.pack
+    }
+
+    /// The first byte says what a piece is: 1 the packfile, 2 progress, 3 an error.
+    fn take_piece(&mut self, data: &[u8]) -> Result<(), Cause> {
+        match data.split_first() {
+            Some((1, piece)) => {
+                if self.pack.len() as u64 + piece.len() as u64 > self.limit {
+                    return Err(Cause::TooLarge { what: "packed bytes", limit: self.limit });
+                }
+                self.pack.extend_from_slice(piece);
+                Ok(())
+            }
+            Some((2, _)) => Ok(()),
+            Some((3, text)) => Err(Cause::Remote(String::from_utf8_lossy(text).trim().to_owned())),
+            _ => Err(malformed("a piece of the packfile has no band")),
+        }
+    }
+}
+
+/// A server may say an error in place of any line.
+fn refuse_error(line: &str) -> Result<(), Cause> {
+    match line.strip_prefix("ERR ") {
+        Some(text) => Err(Cause::Remote(text.to_owned())),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,188 @@
+//! Submodules: where `.gitmodules` says they are, at the commit that the directory names.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use reqwest::Url;
+
+use super::auth::GitAuth;
+use super::commit::Commit;
+use super::error::{Cause, GitError, malformed};
+use super::remote::{FetchRequest, GitTransport};
+use super::tree::{self, Gitlink, Worktree};
+use crate::tree::SourceTree;
+
+/// Submodules may lie as deep in each other, as go-git has it.
+const DEEPEST: u32 = 10;
+
+/// The repository that submodules belong to.
+pub(super) struct Parent<'a> {
+    pub(super) transport: &'a dyn GitTransport,
+    pub(super) url: String,
+    pub(super) auth: GitAuth,
+    pub(super) depth: u32,
+}
+
+/// Checks submodules out into their places.
+pub(super) fn check_out<'a>(
+    parent: &'a Parent<'a>,
+    files: &'a mut SourceTree,
+    links: &'a [Gitlink],
+) -> BoxFuture<'a, Result<(), GitError>> {
+    async move {
+        if parent.depth >= DEEPEST {
+            return Ok(());
+        }
+        let configuration = files.read(".gitmodules").cloned().unwrap_or_default();
+        let modules = parse(&String::from_utf8_lossy(&configuration));
+        for link in links {
+            // A directory that the configuration does not name stays empty, as in git.
+            let Some(module) = modules.iter().find(|module| module.path == link.path) else {
+                continue;
+            };
+            let wrapped =
+                |source| GitError::Submodule { path: link.path.clone(), source: Box::new(source) };
+            let tree = fetch(parent, module, link).await.map_err(wrapped)?;
+            let failed = |error: crate::tree::TreeError| {
+                wrapped(GitError::Clone {
+                    url: module.url.clone(),
+                    source: malformed(error.to_string()),
+                })
+            };
+            files.graft(&link.path, &tree).map_err(failed)?;
+        }
+        Ok(())
+    }
+    .boxed()
+}
+
+async fn fetch(
+    parent: &Parent<'_>,
+    module: &Module,
+    link: &Gitlink,
+) -> Result<SourceTree, GitError> {
+    let failed = |source| GitError::Clone { url: module.url.clone(), source };
+    let parent_url =
+        Url::parse(&parent.url).map_err(|error| failed(Cause::Url(error.to_string())))?;
+    let url = resolve(&parent_url, &module.url).map_err(failed)?;
+    let auth = parent.auth.for_submodule(&parent_url, &url);
+    let remote = parent.transport.open(url.as_str(), &auth).map_err(failed)?;
+    let wants = if remote.can_want_any().await.map_err(failed)? {
+        FetchRequest { wants: vec![link.commit], depth: Some(1), filter: None }
+    } else {
+        let refs = remote.list_refs(&["refs/heads/".to_owned()]).await.map_err(failed)?;
+        let wants = refs.into_iter().map(|found| found.id).collect();
+        FetchRequest { wants, depth: None, filter: None }
+    };
+    let objects = remote.fetch(wants).await.map_err(failed)?;
+    let commit = Commit::find(&objects, link.commit).map_err(failed)?;
+    let Worktree { mut files, submodules } =
+        tree::checkout(&objects, commit.tree, &[]).map_err(failed)?;
+    if !submodules.is_empty() {
+        let inner = Parent {
+            transport: parent.transport,
+            url: url.to_string(),
+            auth,
+            depth: parent.depth + 1,
+        };
+        check_out(&inner, &mut files, &submodules).await?;
+    }
+    Ok(files)
+}
+
+/// A section of `.gitmodules`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Module {
+    path: String,
+    url: String,
+}
+
+fn parse(text: &str) -> Vec<Module> {
+    let mut modules: Vec<Module> = Vec::new();
+    let mut in_submodule = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            in_submodule = line.starts_with("[submodule");
+            if in_submodule {
+                modules.push(Module::default());
+            }
+        } else if let (true, Some((key, value)), Some(module)) =
+            (in_submodule, line.split_once('='), modules.last_mut())
+        {
+            let value = value.trim().trim_matches('"');
+            match key.trim() {
+                "path" => value.trim_end_matches('/').clone_into(&mut module.path),
+                "url" => value.clone_into(&mut module.url),
+                _ => {}
+            }
+        }
+    }
+    modules
+}
+
+/// An address as `.gitmodules` may write it: whole, relative to the parent, or `user@host:path`.
+fn resolve(parent: &Url, text: &str) -> Result<Url, Cause> {
+    let invalid = |error: &dyn std::fmt::Display| Cause::Url(format!("{text:?}: {error}"));
+    let url = if text.starts_with("./") || text.starts_with("../") {
+        let mut url = parent.clone();
+        let mut parts: Vec<&str> = parent
+            .path()
+            .trim_end_matches('/')
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect();
+        for part in text.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    if parts.pop().is_none() {
+                        return Err(invalid(&"it leaves the server"));
+                    }
+                }
+                part => parts.push(part),
+            }
+        }
+        url.set_path(&parts.join("/"));
+        url
+    } else if let (false, Some((host, path))) = (text.contains("://"), text.split_once(':')) {
+        Url::parse(&format!("ssh://{host}/{}", path.trim_start_matches('/')))
+            .map_err(|error| invalid(&error))?
+    } else {
+        Url::parse(text).map_err(|error| invalid(&error))?
+    };
+    match url.scheme() {
+        "http" | "https" | "ssh" => Ok(url),
+        other => Err(invalid(&format!("unsupported scheme {other:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_whole_relative_or_short() {
+        let parent = Url::parse("https://a.test/org/app.git").expect("an address");
+        let cases = [
+            ("https://b.test/x", Some("https://b.test/x")),
+            ("../lib.git", Some("https://a.test/org/lib.git")),
+            ("../../other/lib", Some("https://a.test/other/lib")),
+            ("./sub", Some("https://a.test/org/app.git/sub")),
+            ("git@b.test:org/x.git", Some("ssh://git@b.test/org/x.git")),
+            ("../../../../x", None),
+            ("file:///etc", None),
+            ("/srv/git/x", None),
+        ];
+        for (text, expected) in cases {
+            let found = resolve(&parent, text).ok().map(|url| url.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sections_are_read() {
+        let text =
+            "[submodule \"lib\"]\n\tpath = vendor/lib/\n\turl = ../lib\n[other]\n\tpath = x\n";
+        let module = Module { path: "vendor/lib".into(), url: "../lib".into() };
+        assert_eq!(parse(text), [module]);
+    }
+}

@@ -1,0 +1,241 @@
+//! The one HTTP client: how connections are made, trusted and proxied. See ADR 0005.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+
+/// Whom to trust beyond the system, and how to show who we are. All PEM; empty where unused.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TlsOptions {
+    /// Certificates of authorities, in addition to the system's.
+    pub authorities: Vec<u8>,
+    /// Client certificate with its chain.
+    pub certificate: Vec<u8>,
+    /// Key of the client certificate.
+    pub key: Vec<u8>,
+    /// Whether any server certificate will do.
+    pub insecure: bool,
+}
+
+/// A proxy for HTTP and HTTPS.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Proxy {
+    /// `http://` or `https://` address.
+    pub address: String,
+    /// Name, if it asks for one.
+    pub username: String,
+    /// Password.
+    pub password: String,
+}
+
+/// Everything that makes one client different from another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HttpOptions {
+    /// Trust and client certificate.
+    pub tls: TlsOptions,
+    /// Proxy. Without one, connections are direct: the environment is not read here.
+    pub proxy: Option<Proxy>,
+}
+
+/// Why a request brought no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Certificates or keys cannot be used.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// The proxy's address cannot be used.
+    #[error("proxy: {0}")]
+    Proxy(String),
+    /// No connection, or it broke.
+    #[error("{0}")]
+    Request(String),
+}
+
+/// Clients by options, so that connections are used again.
+#[derive(Clone)]
+pub struct HttpClients {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    roots: RootCertStore,
+    clients: Mutex<BTreeMap<HttpOptions, reqwest::Client>>,
+}
+
+/// As many different clients are kept; beyond, all are made anew.
+const CLIENTS_KEPT: usize = 256;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl HttpClients {
+    /// Clients that trust what the system trusts.
+    pub fn new() -> Self {
+        let mut roots = RootCertStore::empty();
+        let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::debug!(%error, "a certificate of the system could not be read");
+        }
+        roots.add_parsable_certificates(found.certs);
+        Self { shared: Arc::new(Shared { roots, clients: Mutex::default() }) }
+    }
+
+    /// The client for options. Redirects are followed; answers are not decompressed.
+    pub fn client(&self, options: &HttpOptions) -> Result<reqwest::Client, HttpError> {
+        let clients = || self.shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients().get(options) {
+            return Ok(client.clone());
+        }
+        let client = self.build(options)?;
+        let mut clients = clients();
+        if clients.len() >= CLIENTS_KEPT {
+            clients.clear();
+        }
+        clients.insert(options.clone(), client.clone());
+        Ok(client)
+    }
+
+    fn build(&self, options: &HttpOptions) -> Result<reqwest::Client, HttpError> {
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls(&options.tls)?)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")))
+            .no_proxy();
+        if let Some(proxy) = &options.proxy {
+            let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
+            let mut through = reqwest::Proxy::all(&proxy.address).map_err(failed)?;
+            if !proxy.username.is_empty() {
+                through = through.basic_auth(&proxy.username, &proxy.password);
+            }
+            builder = builder.proxy(through);
+        }
+        builder.build().map_err(|error| HttpError::Tls(chain(&error)))
+    }
+
+    fn tls(&self, options: &TlsOptions) -> Result<ClientConfig, HttpError> {
+        let failed = |error: &dyn fmt::Display| HttpError::Tls(error.to_string());
+        let mut roots = self.shared.roots.clone();
+        for certificate in CertificateDer::pem_slice_iter(&options.authorities) {
+            let certificate = certificate.map_err(|error| failed(&error))?;
+            roots.add(certificate).map_err(|error| failed(&error))?;
+        }
+        // The provider is named here, so that no global one has to be installed.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| failed(&error))?
+            .with_root_certificates(roots);
+        let mut config = if options.certificate.is_empty() {
+            builder.with_no_client_auth()
+        } else {
+            let chain = CertificateDer::pem_slice_iter(&options.certificate)
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| failed(&error))?;
+            let key =
+                PrivateKeyDer::from_pem_slice(&options.key).map_err(|error| failed(&error))?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?
+        };
+        if options.insecure {
+            config.dangerous().set_certificate_verifier(Arc::new(trust::Anyone(provider)));
+        }
+        Ok(config)
+    }
+}
+
+impl Default for HttpClients {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<reqwest::Error> for HttpError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Request(chain(&error))
+    }
+}
+
+/// An error with everything below it, without the address, which may hold a password.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut parts = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if parts.last() != Some(&text) {
+            parts.push(text);
+        }
+        next = error.source();
+    }
+    parts.join(": ")
+}
+
+impl fmt::Debug for TlsOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TlsOptions")
+            .field("authorities", &self.authorities.len())
+            .field("certificate", &self.certificate.len())
+            .field("insecure", &self.insecure)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Proxy").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+mod trust {
+    //! A verifier for `insecure`: the name and the chain are not looked at, the handshake is.
+
+    use std::sync::Arc;
+
+    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+    use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+    use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+
+    #[derive(Debug)]
+    pub(super) struct Anyone(pub(super) Arc<CryptoProvider>);
+
+    impl ServerCertVerifier for Anyone {
+        fn verify_server_cert(
+            &self,
+            _: &CertificateDer<'_>,
+            _: &[CertificateDer<'_>],
+            _: &ServerName<'_>,
+            _: &[u8],
+            _: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            Ok(ServerCertVerified::assertion())
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let algorithms = &self.0.signature_verification_algorithms;
+            verify_tls12_signature(message, certificate, signed, algorithms)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let algorithms = &self.0.signature_verification_algorithms;
+            verify_tls13_signature(message, certificate, signed, algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.signature_verification_algorithms.supported_schemes()
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Where artifacts are kept: written once, replaced atomically, verified whenever they are read.
+//!
+//! Two implementations: [`DiskStore`] with Flux's layout below a directory, and [`MemoryStore`] for
+//! simulations. Both take the time from a [`Clock`](sluice_base::clock::Clock).
+
+mod disk;
+mod memory;
+mod retention;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+
+pub use disk::DiskStore;
+pub use memory::MemoryStore;
+
+use crate::artifact::{Artifact, Digest, DigestError, Place, PlaceError};
+
+/// How long artifacts that are no longer current stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Those older than this go (`--artifact-retention-ttl`).
+    pub ttl: Duration,
+    /// Of the rest, the oldest beyond this number go (`--artifact-retention-records`).
+    pub records: usize,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { ttl: Duration::from_mins(1), records: 2 }
+    }
+}
+
+/// What became of a content that was put in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Digest of the content.
+    pub digest: Digest,
+    /// Size of the content.
+    pub size: u64,
+    /// Whether anything was written; false where the same content was there already.
+    pub written: bool,
+}
+
+/// A file as the server hands it out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The bytes.
+    pub content: Bytes,
+    /// When they were written.
+    pub modified: Timestamp,
+}
+
+/// Why the store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such file.
+    #[error("artifact {0:?} is not in the storage")]
+    Missing(String),
+    /// What is there has another digest. It has been taken away, so that it will be made anew.
+    #[error("computed digest '{found}' of {path:?} doesn't match '{expected}'")]
+    Corrupt {
+        /// Path below the root.
+        path: String,
+        /// The digest that was asked for.
+        expected: Digest,
+        /// The digest of what was there.
+        found: Digest,
+    },
+    /// The content is larger than an artifact may be.
+    #[error("artifact of {size} bytes exceeds the limit of {limit}")]
+    TooLarge {
+        /// Size of the content.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The path is not one of an artifact.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The digest is none.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// The disk refused.
+    #[error("cannot {verb} {path:?} in the storage")]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// On which path.
+        path: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// A place for artifacts.
+///
+/// Every operation may be cancelled at any point: a file is there whole, or as it was. All are
+/// idempotent.
+pub trait ArtifactStore: Send + Sync {
+    /// Keeps a content at a place. The same content is not written again.
+    fn put<'a>(
+        &'a self,
+        place: &'a Place,
+        content: Bytes,
+    ) -> BoxFuture<'a, Result<Stored, StoreError>>;
+
+    /// Makes a second name in the same directory for a file (`latest.tar.gz`, `index.yaml`).
+    fn alias<'a>(
+        &'a self,
+        place: &'a Place,
+        target: &'a Place,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The content at a path, if it has that digest; a corrupt one is taken away.
+    fn get<'a>(
+        &'a self,
+        path: &'a str,
+        digest: &'a Digest,
+    ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
+
+    /// The content at a path as it is, for the server; whoever fetches it verifies it.
+    fn open<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Served, StoreError>>;
+
+    /// Takes away what retention does not keep of the object whose current file this is, and says
+    /// the paths that went.
+    fn collect<'a>(
+        &'a self,
+        current: &'a Place,
+        retention: Retention,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+
+    /// Takes away everything of the object that the place belongs to; says whether there was any.
+    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>>;
+}
+
+/// Checks that an artifact is in the store with the digest its status states.
+pub async fn verify(store: &dyn ArtifactStore, artifact: &Artifact) -> Result<(), StoreError> {
+    fetch(store, artifact).await.map(drop)
+}
+
+/// The verified content of an artifact.
+pub async fn fetch(store: &dyn ArtifactStore, artifact: &Artifact) -> Result<Bytes, StoreError> {
+    let digest: Digest = artifact.digest.parse()?;
+    store.get(&artifact.path, &digest).await
+}
+
+#[cfg(test)]
+mod tests;

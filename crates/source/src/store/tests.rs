@@ -1,0 +1,103 @@
+//! What both stores promise.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use sluice_base::clock::{Clock, Frozen};
+
+use super::*;
+
+fn place(file: &str) -> Place {
+    Place::new("GitRepository", "apps", "web", file).expect("plain names")
+}
+
+/// Both stores, at a time well after anything was written.
+fn stores() -> (Vec<Box<dyn ArtifactStore>>, tempfile::TempDir) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let later: Arc<dyn Clock> = Arc::new(Frozen(Timestamp::now()));
+    let disk = DiskStore::new(directory.path(), Arc::clone(&later));
+    (vec![Box::new(disk), Box::new(MemoryStore::new(later))], directory)
+}
+
+#[tokio::test]
+async fn a_content_is_written_once_and_read_with_its_digest() {
+    let (stores, _directory) = stores();
+    for store in &stores {
+        let first = store.put(&place("a.tar.gz"), Bytes::from("one")).await.expect("stored");
+        assert!(first.written);
+        let again = store.put(&place("a.tar.gz"), Bytes::from("one")).await.expect("stored");
+        assert_eq!(again, Stored { written: false, ..first.clone() });
+        let path = place("a.tar.gz").path();
+        assert_eq!(store.get(&path, &first.digest).await.expect("there"), "one");
+        let second = store.put(&place("a.tar.gz"), Bytes::from("two")).await.expect("stored");
+        assert!(second.written);
+        assert_eq!(store.open(&path).await.expect("there").content, "two");
+    }
+}
+
+#[tokio::test]
+async fn another_digest_is_corruption_and_the_file_goes() {
+    let (stores, _directory) = stores();
+    for store in &stores {
+        store.put(&place("a"), Bytes::from("tampered")).await.expect("stored");
+        let digest = Digest::of(crate::artifact::DigestAlgorithm::Sha256, b"original");
+        let path = place("a").path();
+        let error = store.get(&path, &digest).await.expect_err("corrupt");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        let error = store.get(&path, &digest).await.expect_err("gone");
+        assert!(matches!(error, StoreError::Missing(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_alias_follows_its_target_and_collection_spares_it() {
+    let (stores, _directory) = stores();
+    for store in &stores {
+        for file in ["one", "two", "three"] {
+            store.put(&place(file), Bytes::from(file)).await.expect("stored");
+            store.alias(&place("latest"), &place(file)).await.expect("named");
+        }
+        let latest = place("latest").path();
+        assert_eq!(store.open(&latest).await.expect("there").content, "three");
+        let retention = Retention { records: 1, ..Retention::default() };
+        let mut gone = store.collect(&place("three"), retention).await.expect("collected");
+        gone.sort();
+        assert_eq!(gone, [place("one").path(), place("two").path()]);
+        assert_eq!(store.open(&latest).await.expect("there").content, "three");
+        assert!(store.remove(&place("three")).await.expect("removed"));
+        assert!(!store.remove(&place("three")).await.expect("gone already"));
+    }
+}
+
+#[tokio::test]
+async fn paths_outside_the_layout_are_refused() {
+    let (stores, directory) = stores();
+    std::fs::write(directory.path().join("secret"), "x").expect("written");
+    for store in &stores {
+        for path in ["secret", "/etc/passwd", "a/b/../../secret", "a/b/c/.."] {
+            assert!(store.open(path).await.is_err(), "{path}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_that_leaves_the_directory_is_not_followed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = DiskStore::new(directory.path(), Arc::new(Frozen(Timestamp::now())));
+    store.put(&place("a"), Bytes::from("x")).await.expect("stored");
+    let link = directory.path().join("gitrepository/apps/web/evil");
+    std::os::unix::fs::symlink("/etc/hostname", link).expect("linked");
+    assert!(store.open(&place("evil").path()).await.is_err());
+}
+
+#[tokio::test]
+async fn an_artifact_beyond_the_limit_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let clock: Arc<dyn Clock> = Arc::new(Frozen(Timestamp::now()));
+    let algorithm = crate::artifact::DigestAlgorithm::Sha256;
+    let store = DiskStore::with_limits(directory.path(), clock, algorithm, 3);
+    let error = store.put(&place("a"), Bytes::from("four")).await.expect_err("too large");
+    assert!(matches!(error, StoreError::TooLarge { size: 4, limit: 3 }), "{error}");
+}
