@@ -3,6 +3,9 @@
 //	go run . table                  the cases of envsubst's own tests, read from the module's sources
 //	go run . texts SEED COUNT       COUNT texts made up from SEED, evaluated
 //	go run . objects SEED COUNT     COUNT objects made up from SEED, with their variables replaced
+//	go run . testdata               the directories of the test data of fluxcd/pkg/kustomize, generated and built
+//	go run . trees SEED COUNT       COUNT trees made up from SEED, generated
+//	go run . builds SEED COUNT      the same, and built
 //	go run . letters                every letter beyond ASCII, as a name and as a value whose case is changed
 package main
 
@@ -21,10 +24,13 @@ const Oracle = "fluxcd/pkg/envsubst v1.7.1, fluxcd/pkg/kustomize v1.35.6, kustom
 
 func main() {
 	commands := map[string]func(out *writer, seed int64, count int){
-		"table":   func(out *writer, _ int64, _ int) { table(out) },
-		"letters": func(out *writer, _ int64, _ int) { letters(out) },
-		"texts":   texts,
-		"objects": objects,
+		"table":    func(out *writer, _ int64, _ int) { table(out) },
+		"letters":  func(out *writer, _ int64, _ int) { letters(out) },
+		"texts":    texts,
+		"objects":  objects,
+		"trees":    trees,
+		"builds":   builds,
+		"testdata": func(out *writer, _ int64, _ int) { testdata(out) },
 	}
 	var seed int64
 	var count int
@@ -36,7 +42,7 @@ func main() {
 		fail(err)
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: go run . table | letters | texts SEED COUNT | objects SEED COUNT")
+		fmt.Fprintln(os.Stderr, "usage: go run . table | letters | testdata | {texts | objects | trees | builds} SEED COUNT")
 		os.Exit(2)
 	}
 	out := &writer{bufio.NewWriterSize(os.Stdout, 1<<20)}

@@ -6,3 +6,4 @@ cd "$(dirname "$0")"
 tests=../../crates/kustomize/tests/flux
 go run . texts 7 2000 | gzip -9n >"$tests/texts.jsonl.gz"
 go run . objects 7 1500 | gzip -9n >"$tests/objects.jsonl.gz"
+go run . trees 7 800 | gzip -9n >"$tests/trees.jsonl.gz"

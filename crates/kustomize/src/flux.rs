@@ -9,7 +9,15 @@
 //! replaces variables in what was built, in the grammar that `envsubst` has.
 
 mod envsubst;
+mod generate;
+mod metadata;
+mod overlay;
+mod secure;
 mod substitute;
 
 pub use envsubst::{Envsubst, EnvsubstError, Missing, Template};
+pub use generate::{Generated, Ignore, Overrides, generate};
+pub use metadata::set_common_metadata;
+pub use overlay::OverlayTree;
+pub use secure::SecureTree;
 pub use substitute::{Mode, Strategy, Substitution, Variables, substitute};

@@ -8,6 +8,8 @@
 mod objects;
 #[path = "flux/texts.rs"]
 mod texts;
+#[path = "flux/trees.rs"]
+mod trees;
 
 use std::fs;
 use std::io::Read as _;

@@ -137,7 +137,7 @@ fn through_floats(fields: Map<String, Value>) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name, through_float(value))).collect()
 }
 
-fn through_float(value: Value) -> Value {
+pub(super) fn through_float(value: Value) -> Value {
     match value {
         Value::Number(number) => {
             let text = gojson::float(number.as_f64().unwrap_or_default());

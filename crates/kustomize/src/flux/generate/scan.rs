@@ -1,0 +1,63 @@
+//! Which files of a directory without a kustomization file are its resources.
+
+use super::{Ignore, existing, is_link, words};
+use crate::failure::{Failure, Result};
+use crate::flux::secure::SecureTree;
+use crate::loader::path::join;
+use crate::read::read_resources;
+use crate::tree::{Entry, FileTree};
+
+/// The manifests below a directory, each as `./path`, in the order of their names. A directory with a
+/// kustomization file of its own is one resource; what ends in `.yaml` or `.yml` must hold objects.
+pub(super) fn manifests(
+    tree: &SecureTree<'_>,
+    directory: &str,
+    ignore: Option<Ignore<'_>>,
+) -> Result<Vec<String>> {
+    let mut scan = Scan { tree, ignore, found: Vec::new() };
+    scan.directory(directory)?;
+    let relative = |path: String| format!(".{}", path.strip_prefix(directory).unwrap_or(&path));
+    Ok(scan.found.into_iter().map(relative).collect())
+}
+
+struct Scan<'s, 't> {
+    tree: &'s SecureTree<'t>,
+    ignore: Option<Ignore<'s>>,
+    found: Vec<String>,
+}
+
+impl Scan<'_, '_> {
+    fn directory(&mut self, directory: &str) -> Result<()> {
+        let names = self.tree.list(directory).map_err(|error| Failure::new(words(&error)))?;
+        for name in names {
+            self.path(join(directory, &name))?;
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: String) -> Result<()> {
+        self.tree.check("walk", &path).map_err(|error| Failure::new(error.to_string()))?;
+        if self.tree.entry(&path) == Some(Entry::Directory) && !is_link(self.tree, &path) {
+            if existing(self.tree, &path).is_none() {
+                return self.directory(&path);
+            }
+            self.found.push(path);
+            return Ok(());
+        }
+        let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+        if !matches!(extension, Some((_, "yaml" | "yml")))
+            || self.ignore.is_some_and(|ignore| ignore(&path, Entry::File))
+        {
+            return Ok(());
+        }
+        let bytes = self.tree.read(&path).map_err(|error| Failure::new(words(&error)))?;
+        read_resources(&bytes, None).map_err(|failure| {
+            let failure = failure.context(format!("failed to decode Kubernetes YAML from {path}"));
+            failure.in_file(&path).hint(
+                "every .yaml and .yml file must hold Kubernetes objects; keep others elsewhere, or add a kustomization.yaml that names the resources",
+            )
+        })?;
+        self.found.push(path);
+        Ok(())
+    }
+}
