@@ -23,6 +23,7 @@ pub mod archive;
 pub mod artifact;
 pub mod git;
 pub mod http;
+pub mod ignore;
 pub mod semver;
 pub mod store;
 pub mod tree;

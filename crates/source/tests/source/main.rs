@@ -3,4 +3,5 @@
 mod git_backend;
 mod git_made;
 mod git_real;
+mod golden;
 mod support;
