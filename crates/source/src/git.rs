@@ -30,6 +30,7 @@ mod ssh;
 mod submodule;
 mod tree;
 
+pub(crate) use auth::percent_decoded;
 pub use auth::{AuthError, GitAuth};
 pub use clone::{Checkout, CloneRequest, Cloned, Reference, ReferencingTag, clone};
 pub use commit::{Commit, Identity, Tag};

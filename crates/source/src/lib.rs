@@ -21,9 +21,12 @@
 
 pub mod archive;
 pub mod artifact;
+pub mod client;
 pub mod git;
 pub mod http;
 pub mod ignore;
+mod listen;
 pub mod semver;
+pub mod server;
 pub mod store;
 pub mod tree;

@@ -3,16 +3,13 @@
 //! For the demo and for tests. It serves what a [`MemoryTransport`] holds, whose addresses are the
 //! paths here: `http://HOST/apps.git` is the repository at `apps.git`.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
 use super::error::Cause;
 use super::make::Repository;
@@ -45,37 +42,14 @@ impl GitServer {
     pub async fn listen(
         self,
         address: SocketAddr,
-    ) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
+    ) -> std::io::Result<(SocketAddr, impl Future<Output = ()> + Send)> {
         let listener = TcpListener::bind(address).await?;
         let bound = listener.local_addr()?;
-        Ok((bound, self.accept(listener)))
-    }
-
-    async fn accept(self, listener: TcpListener) {
-        let mut connections = JoinSet::new();
-        loop {
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::debug!(%error, "a connection was not accepted");
-                    continue;
-                }
-            };
-            while connections.try_join_next().is_some() {}
+        let handler = move |request| {
             let server = self.clone();
-            connections.spawn(async move {
-                let service = hyper::service::service_fn(move |request| {
-                    let server = server.clone();
-                    async move { Ok::<_, Infallible>(server.answer(request).await) }
-                });
-                let connection = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new())
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-                if let Err(error) = connection {
-                    tracing::debug!(%error, "a connection ended early");
-                }
-            });
-        }
+            async move { server.answer(request).await }
+        };
+        Ok((bound, crate::listen::serve(listener, handler)))
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {

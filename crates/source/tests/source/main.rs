@@ -1,5 +1,6 @@
 //! The crate from outside: repositories over the network, with the real git where it is installed.
 
+mod artifacts;
 mod git_backend;
 mod git_made;
 mod git_real;

@@ -1,0 +1,174 @@
+//! Fetching an artifact from another process: again if the server fails, never more than allowed,
+//! and only what has the digest that was promised.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::header::RETRY_AFTER;
+use reqwest::{Client, Response, StatusCode, Url};
+
+use crate::artifact::{Digest, DigestError, Hasher};
+use crate::http::HttpError;
+
+/// How an artifact is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchOptions {
+    /// How often it is tried again (`--http-retry`).
+    pub retries: u32,
+    /// The first wait before another try; it doubles each time.
+    pub first_wait: Duration,
+    /// The longest wait.
+    pub longest_wait: Duration,
+    /// How many bytes are taken.
+    pub largest: u64,
+    /// A host, with its port if need be, in place of the one in the address.
+    pub host: Option<String>,
+}
+
+impl Default for FetchOptions {
+    /// As kustomize-controller has it.
+    fn default() -> Self {
+        Self {
+            retries: 9,
+            first_wait: Duration::from_secs(5),
+            longest_wait: Duration::from_secs(30),
+            largest: 1 << 30,
+            host: None,
+        }
+    }
+}
+
+/// Why an artifact was not fetched, in the words of `fluxcd/pkg/http/fetch`.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// 404: the source has a newer one, or is about to make it anew.
+    #[error("file not found")]
+    NotFound,
+    /// Another status.
+    #[error("failed to download archive from {url} (status: {status})")]
+    Status {
+        /// The address.
+        url: String,
+        /// The status.
+        status: StatusCode,
+    },
+    /// All tries failed.
+    #[error("failed to download archive: GET {url} giving up after {attempts} attempt(s){cause}")]
+    GaveUp {
+        /// The address.
+        url: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// What the last try said, behind a colon.
+        cause: String,
+    },
+    /// It broke off in the middle.
+    #[error("failed to copy temp contents")]
+    Broken(#[source] HttpError),
+    /// More came than is taken.
+    #[error("artifact is greater than the max download size of {0} bytes")]
+    TooLarge(u64),
+    /// No digest, or none that can be checked.
+    #[error("failed to verify archive: {0}")]
+    Digest(String),
+    /// The bytes have another digest.
+    #[error(
+        "failed to verify archive: computed digest doesn't match provided '{0}' (check whether file \
+         size exceeds max download size)"
+    )]
+    Mismatch(Digest),
+    /// The address cannot be used.
+    #[error("failed to create a new request: {0}")]
+    Url(String),
+}
+
+/// Fetches an artifact and verifies its digest, which is required. Idempotent; dropping the future
+/// ends the transfer.
+pub async fn fetch(
+    client: &Client,
+    url: &str,
+    digest: &str,
+    options: &FetchOptions,
+) -> Result<Bytes, FetchError> {
+    let expected = parse_digest(digest)?;
+    let url = address(url, options.host.as_deref())?;
+    let response = get(client, &url, options).await?;
+    match response.status() {
+        StatusCode::OK => read(response, &expected, options.largest).await,
+        StatusCode::NOT_FOUND => Err(FetchError::NotFound),
+        status => Err(FetchError::Status { url: url.to_string(), status }),
+    }
+}
+
+/// A digest without an algorithm is of sha256, as it was once.
+fn parse_digest(text: &str) -> Result<Digest, FetchError> {
+    if text.is_empty() {
+        return Err(FetchError::Digest("empty digest".to_owned()));
+    }
+    let whole = if text.contains(':') { text.to_owned() } else { format!("sha256:{text}") };
+    whole.parse().map_err(|error: DigestError| {
+        FetchError::Digest(format!("failed to parse digest '{whole}': {error}"))
+    })
+}
+
+fn address(text: &str, host: Option<&str>) -> Result<Url, FetchError> {
+    let url = Url::parse(text).map_err(|error| FetchError::Url(error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(FetchError::Url(format!("unsupported protocol scheme {:?}", url.scheme())));
+    }
+    let Some(host) = host else { return Ok(url) };
+    let text = format!("{}://{host}{}", url.scheme(), url.path());
+    Url::parse(&text).map_err(|error| FetchError::Url(error.to_string()))
+}
+
+/// Asks until there is an answer that another try would not change.
+async fn get(client: &Client, url: &Url, options: &FetchOptions) -> Result<Response, FetchError> {
+    let mut wait = options.first_wait;
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let outcome = client.get(url.clone()).send().await;
+        let (cause, asked) = match outcome {
+            Ok(response) if !is_passing(response.status()) => return Ok(response),
+            Ok(response) => (String::new(), retry_after(&response)),
+            Err(error) => (format!(": {}", HttpError::from(error)), None),
+        };
+        if attempts > options.retries {
+            return Err(FetchError::GaveUp { url: url.to_string(), attempts, cause });
+        }
+        tokio::time::sleep(asked.unwrap_or(wait).min(options.longest_wait)).await;
+        wait = wait.saturating_mul(2).min(options.longest_wait);
+    }
+}
+
+/// Whether a status may be another one soon.
+fn is_passing(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS
+        || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
+}
+
+fn retry_after(response: &Response) -> Option<Duration> {
+    let asks = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
+    let header = response.headers().get(RETRY_AFTER).filter(|_| asks.contains(&response.status()));
+    header?.to_str().ok()?.parse().ok().map(Duration::from_secs)
+}
+
+async fn read(response: Response, expected: &Digest, largest: u64) -> Result<Bytes, FetchError> {
+    let mut content = Vec::new();
+    let mut hasher = Hasher::new(expected.algorithm());
+    let mut body = response.bytes_stream();
+    while let Some(piece) = body.next().await {
+        let piece = piece.map_err(|error| FetchError::Broken(error.into()))?;
+        if content.len() as u64 + piece.len() as u64 > largest {
+            return Err(FetchError::TooLarge(largest));
+        }
+        hasher.update(&piece);
+        content.extend_from_slice(&piece);
+    }
+    if hasher.finish() == *expected {
+        Ok(content.into())
+    } else {
+        Err(FetchError::Mismatch(expected.clone()))
+    }
+}
