@@ -294,10 +294,10 @@ impl Copied {
     }
 
     /// Follows its source, if that is what was changed.
-    fn follow(&mut self, position: usize, resource: &Resource) {
+    fn follow(&mut self, position: usize, object: &Node) {
         if let Some((from, parts)) = &self.from
             && *from == position
-            && let Ok(Some(node)) = look_up(&resource.node, parts)
+            && let Ok(Some(node)) = look_up(object, parts)
         {
             self.node = node.clone();
         }

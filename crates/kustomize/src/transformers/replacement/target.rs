@@ -80,19 +80,26 @@ impl Target {
                 continue;
             }
             for (path, parts) in &paths {
-                self.copy(&mut resource.node, path, parts, &value.node)
+                self.copy(position, &mut resource.node, path, parts, value)
                     .map_err(|failure| resource.located(failure))?;
-                value.follow(position, resource);
             }
             ids.follow(position, resource);
         }
         Ok(())
     }
 
-    fn copy(&self, object: &mut Node, path: &str, parts: &[String], value: &Node) -> Result<()> {
+    fn copy(
+        &self,
+        position: usize,
+        object: &mut Node,
+        path: &str,
+        parts: &[String],
+        value: &mut Copied,
+    ) -> Result<()> {
         let options = self.options.as_ref();
-        let create = options.filter(|options| options.create).and_then(|_| Kind::of(value));
-        if structured::set(object, parts, value, create).is_some() {
+        let create = options.filter(|options| options.create).and_then(|_| Kind::of(&value.node));
+        if structured::set(object, parts, &value.node, create).is_some() {
+            value.follow(position, object);
             return Ok(());
         }
         let missing = || {
@@ -106,15 +113,18 @@ impl Target {
                 .hint("correct the path, or let it be made with `options: {create: true}`"));
         }
         for place in places {
+            // What was made or set may be in the source itself.
+            value.follow(position, object);
             match place {
                 Place::In(trail) => {
                     if let Some(node) = path::at_mut(object, &trail) {
-                        set(node, value, options)?;
+                        set(node, &value.node, options)?;
                     }
                 }
-                Place::Detached(mut node) => set(&mut node, value, options)?,
+                Place::Detached(mut node) => set(&mut node, &value.node, options)?,
             }
         }
+        value.follow(position, object);
         Ok(())
     }
 }
