@@ -7,3 +7,4 @@ tests=../../crates/kustomize/tests/flux
 go run . texts 7 2000 | gzip -9n >"$tests/texts.jsonl.gz"
 go run . objects 7 1500 | gzip -9n >"$tests/objects.jsonl.gz"
 go run . trees 7 800 | gzip -9n >"$tests/trees.jsonl.gz"
+go run . builds 5 120 2>/dev/null | gzip -9n >"$tests/builds.jsonl.gz"

@@ -55,7 +55,8 @@ func generateAt(root string, input generation) (answer generation) {
 		answer.BuildError = normal(err.Error())
 		return
 	}
-	answer.Build = string(text)
+	// A library has no version to put in the label; the program's is wanted.
+	answer.Build = strings.ReplaceAll(string(text), "kustomize-(devel)", "kustomize-v5.8.1")
 	return
 }
 

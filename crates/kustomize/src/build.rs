@@ -50,6 +50,9 @@ pub struct Options<'a> {
     /// Whether lists in custom resources are merged by the keys that their CRDs in the build name. The
     /// original replaces such lists.
     pub crd_merge_keys: bool,
+    /// Whether a schema that the field `openapi` names adds to the recorded one, as under Flux, which reads
+    /// the recorded one before each build. The original lets it take the recorded one's place.
+    pub keep_recorded_schema: bool,
 }
 
 /// The objects of a kustomization.
@@ -73,6 +76,9 @@ pub fn build(
     options: &Options<'_>,
 ) -> std::result::Result<Build, Failure> {
     let mut session = Session::new(options.crd_merge_keys);
+    if options.keep_recorded_schema {
+        session.schema.use_recorded();
+    }
     let loader = Loader::start(tree, options.remote, options.load_restrictor, root)?;
     let mut target = Target::load(loader, &mut session)?;
     target.choose_schema(&mut session, true)?;

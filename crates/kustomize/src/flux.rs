@@ -1,7 +1,7 @@
 //! What Flux does around a kustomize build, as plain functions: no client, no controller, no disk.
 //!
 //! ```text
-//! artifact ─ SecureTree ─ generate ─▶ OverlayTree ─ build ─▶ objects ─ substitute ─▶ metadata ─▶ apply
+//! artifact ─ SecureTree ─ generate ─▶ OverlayTree ─ secure_build ─▶ objects ─ substitute ─▶ metadata ─▶ apply
 //! ```
 //!
 //! `generate` answers with the kustomization file that `fluxcd/pkg/kustomize` would write into the
@@ -19,5 +19,5 @@ pub use envsubst::{Envsubst, EnvsubstError, Missing, Template};
 pub use generate::{Generated, Ignore, Overrides, generate};
 pub use metadata::set_common_metadata;
 pub use overlay::OverlayTree;
-pub use secure::SecureTree;
+pub use secure::{SecureTree, secure_build};
 pub use substitute::{Mode, Strategy, Substitution, Variables, substitute};

@@ -94,6 +94,11 @@ impl Schema {
         Self::default()
     }
 
+    /// Puts the recorded schema in use before anything is chosen.
+    pub(crate) fn use_recorded(&self) {
+        self.needed.note(Needed::FOR_MERGE);
+    }
+
     /// Takes the field `openapi` of a kustomization and the content of the file it names. Only the first
     /// choice counts, unless `reset` is set.
     pub(crate) fn set(

@@ -1,12 +1,15 @@
 //! A tree that ends at a root: what lies elsewhere, by `..` or by a link, is refused in Flux's words.
 //!
-//! Flux builds without kustomize's own restriction ([`crate::LoadRestrictor::None`]), so that overlays may
+//! Flux builds without kustomize's own restriction ([`LoadRestrictor::None`]), so that overlays may
 //! share files anywhere in an artifact, and jails the whole build instead. Remote bases are trees of
-//! their own and are allowed by handing a [`crate::Remote`] to the build, which `--no-remote-bases` does not.
+//! their own and are allowed by handing a [`Remote`] to the build, which `--no-remote-bases` does not.
 
 use std::borrow::Cow;
 
+use crate::build::{Build, Options, Reorder, build};
+use crate::failure::Failure;
 use crate::loader::path::{clean, is_within, parent};
+use crate::loader::{LoadRestrictor, Remote};
 use crate::tree::{Entry, FileTree, TreeError};
 
 /// The part of a tree that lies in or below a root.
@@ -59,6 +62,23 @@ impl FileTree for SecureTree<'_> {
         self.check("abs", path)?;
         self.tree.resolve(path)
     }
+}
+
+/// Builds a directory as Flux does: in the order of the files, and with no restriction but the tree's.
+/// `tree` is a [`SecureTree`] or lies over one. `remote` is absent under `--no-remote-bases`.
+pub fn secure_build(
+    tree: &dyn FileTree,
+    directory: &str,
+    remote: Option<&dyn Remote>,
+) -> Result<Build, Failure> {
+    let options = Options {
+        reorder: Reorder::None,
+        load_restrictor: LoadRestrictor::None,
+        keep_recorded_schema: true,
+        remote,
+        ..Options::default()
+    };
+    build(tree, directory, &options)
 }
 
 #[cfg(test)]
