@@ -302,6 +302,19 @@ impl Copied {
             self.node = node.clone();
         }
     }
+
+    /// What is put in the place of something around the source leaves the value as it is.
+    fn let_go(&mut self, position: usize, object: &Node, trail: &[usize]) {
+        let Some((from, parts)) = &self.from else { return };
+        let Some(replaced) = path::at(object, trail).filter(|_| *from == position) else { return };
+        let is_around = |length: usize| {
+            let way = parts.get(..length).unwrap_or_default();
+            matches!(look_up(object, way), Ok(Some(node)) if std::ptr::eq(node, replaced))
+        };
+        if (0..parts.len()).any(is_around) {
+            self.from = None;
+        }
+    }
 }
 
 fn look_up<'n>(node: &'n Node, parts: &[String]) -> Result<Option<&'n Node>> {

@@ -19,6 +19,15 @@ pub(super) enum Place {
 }
 
 /// The node at the end of a trail.
+pub(super) fn at<'n>(node: &'n Node, trail: &[usize]) -> Option<&'n Node> {
+    trail.iter().try_fold(node, |node, &step| match &node.content {
+        Content::Sequence { items, .. } => items.get(step),
+        Content::Mapping { fields, .. } => fields.get(step).map(|(_, value)| value),
+        Content::Scalar { .. } | Content::Alias(_) => None,
+    })
+}
+
+/// The node at the end of a trail, to change.
 pub(super) fn at_mut<'n>(node: &'n mut Node, trail: &[usize]) -> Option<&'n mut Node> {
     trail.iter().try_fold(node, |node, &step| match &mut node.content {
         Content::Sequence { items, .. } => items.get_mut(step),

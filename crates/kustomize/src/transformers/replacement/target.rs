@@ -117,6 +117,7 @@ impl Target {
             value.follow(position, object);
             match place {
                 Place::In(trail) => {
+                    value.let_go(position, object, &trail);
                     if let Some(node) = path::at_mut(object, &trail) {
                         set(node, &value.node, options)?;
                     }
