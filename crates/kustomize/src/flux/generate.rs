@@ -3,7 +3,8 @@
 //! writes it.
 //!
 //! A file that is there is read leniently: fields that kustomize does not know are dropped here, at the
-//! root only, and numbers are taken as texts where a text is wanted.
+//! root only, and numbers are taken as texts where a text is wanted. (Not followed: a whole number that
+//! is written as a float of a million or more keeps its digits there, where Go writes `1e+06`.)
 
 mod fields;
 mod scan;

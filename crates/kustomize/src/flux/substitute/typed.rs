@@ -99,6 +99,11 @@ impl Walk<'_, '_> {
         if !text.contains('$') {
             return Some((text.to_owned(), false));
         }
+        if text.contains('\0') {
+            // It would end the text.
+            self.wrong.add(Failure::new(format!("{path}: a zero byte beside a dollar sign")));
+            return None;
+        }
         let (variables, missing) = (self.how.variables, self.how.missing);
         let result = Template::parse(text.as_bytes()).and_then(|template| {
             let value_of = |name: &str| variables.get(name);
