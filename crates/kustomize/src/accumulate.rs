@@ -48,6 +48,8 @@ pub(crate) struct Session {
     pub(crate) schema: Schema,
     pub(crate) warnings: Vec<Diagnostic>,
     files: Files,
+    /// How often a kustomization chose a schema; then kinds may have another scope than before.
+    schemas_chosen: usize,
     /// Whether list merge keys are read from the CRDs of the build.
     crd_merge_keys: bool,
 }
@@ -58,6 +60,7 @@ impl Session {
             schema: Schema::builtin(),
             warnings: Vec::new(),
             files: Files::default(),
+            schemas_chosen: 0,
             crd_merge_keys,
         }
     }
@@ -92,6 +95,10 @@ impl<'t> Target<'t> {
     /// is the root's.
     pub(crate) fn choose_schema(&self, session: &mut Session, is_root: bool) -> Result<()> {
         let field = &self.kustomization.openapi;
+        if field.is_empty() {
+            return Ok(());
+        }
+        session.schemas_chosen += 1;
         let place = |failure| self.kustomization.place(failure, &["openapi"]);
         let content = field.get("path").map(|path| self.loader.load(path)).transpose();
         let content = content.map_err(place)?;

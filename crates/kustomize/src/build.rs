@@ -1,24 +1,23 @@
 //! A build: a directory in, the objects of its kustomization out.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+mod output;
 
 use crate::accumulate::{Accumulator, Session, Target};
 use crate::config::Specs;
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::field_spec::FieldSpec;
-use crate::id::{CLUSTER_SCOPED, ResourceId};
 use crate::kustomization::Kustomization;
 use crate::loader::{LoadRestrictor, Loader, Remote};
-use crate::openapi::Schema;
 use crate::read;
 use crate::references;
-use crate::resource::{Resource, annotation};
+use crate::resource::annotation;
 use crate::resources::Resources;
 use crate::transformers::{Hash, Labels, LegacyOrder, SortOrder, Transformer as _};
 use crate::tree::FileTree;
 use crate::vars;
+use output::Keeps;
+
+pub use output::Build;
 
 /// The value of the label that `buildMetadata: [managedByLabel]` asks for: what the program of the version
 /// that this engine is exact to says, so that a change of programs changes no object.
@@ -53,20 +52,9 @@ pub struct Options<'a> {
     /// Whether a schema that the field `openapi` names adds to the recorded one, as under Flux, which reads
     /// the recorded one before each build. The original lets it take the recorded one's place.
     pub keep_recorded_schema: bool,
-}
-
-/// The objects of a kustomization.
-#[derive(Debug)]
-pub struct Build {
-    objects: Vec<BuiltObject>,
-    warnings: Vec<Diagnostic>,
-}
-
-/// One object of a build.
-#[derive(Debug)]
-struct BuiltObject {
-    value: Value,
-    id: ResourceId,
+    /// How many threads may write the objects of a large build; the result does not hang on it. None and
+    /// one are the same.
+    pub threads: usize,
 }
 
 /// Builds the kustomization in the directory `root` of the tree.
@@ -75,6 +63,10 @@ pub fn build(
     root: &str,
     options: &Options<'_>,
 ) -> std::result::Result<Build, Failure> {
+    run(tree, root, options).map_err(Failure::without_repeats)
+}
+
+fn run(tree: &dyn FileTree, root: &str, options: &Options<'_>) -> Result<Build> {
     let mut session = Session::new(options.crd_merge_keys);
     if options.keep_recorded_schema {
         session.schema.use_recorded();
@@ -93,10 +85,9 @@ pub fn build(
     if options.managed_by_label || wants("managedByLabel") {
         label(&mut resources, &session)?;
     }
-    for resource in resources.iter_mut() {
-        strip(resource, wants("originAnnotations"), wants("transformerAnnotations"))?;
-    }
-    Ok(Build { objects: objects(&resources, &session.schema)?, warnings: session.warnings })
+    let keeps =
+        Keeps { origins: wants("originAnnotations"), changes: wants("transformerAnnotations") };
+    Build::of(resources, &session.schema, keeps, options.threads, session.warnings)
 }
 
 /// What happens once, after all layers: hashes, the references to names that changed, vars; and what is
@@ -153,88 +144,4 @@ fn label(resources: &mut Resources, session: &Session) -> Result<()> {
     let (name, value) = MANAGED_BY;
     let labels = [(name.to_owned(), value.to_owned())].into();
     Labels::new(labels, Specs::new(vec![spec])).transform(resources, &session.schema)
-}
-
-/// Takes off what only lives during a build, and what nobody asked for.
-fn strip(resource: &mut Resource, keeps_origin: bool, keeps_changes: bool) -> Result<()> {
-    resource.edit_annotations(|annotations| {
-        for name in annotation::OF_THE_BUILD {
-            annotations.remove(name);
-        }
-        if !keeps_origin {
-            annotations.remove(annotation::ORIGIN);
-        }
-        if !keeps_changes {
-            annotations.remove(annotation::TRANSFORMATIONS);
-        }
-    })
-}
-
-fn objects(resources: &Resources, schema: &Schema) -> Result<Vec<BuiltObject>> {
-    let mut wrong = Gathered::default();
-    let values = resources.iter().filter_map(|resource| {
-        let value = resource.node.marshal_json().map_err(|error| {
-            let failure = Failure::from(error).about(Resource::describe(&resource.node));
-            match &resource.file {
-                Some(file) => failure.in_file_at(file, resource.node.position),
-                None => failure,
-            }
-        });
-        wrong.take(value).map(|value| BuiltObject { value, id: resource.id(schema) })
-    });
-    let values = values.collect();
-    wrong.finish()?;
-    Ok(values)
-}
-
-impl Build {
-    /// The objects as kustomize prints them.
-    pub fn to_yaml(&self) -> String {
-        let mut text = String::new();
-        for (index, object) in self.objects.iter().enumerate() {
-            if index > 0 {
-                text.push_str("---\n");
-            }
-            text.push_str(&sluice_yaml::from_json(&object.value));
-        }
-        text
-    }
-
-    /// The objects, in order.
-    pub fn objects(&self) -> impl Iterator<Item = &Value> {
-        self.objects.iter().map(|object| &object.value)
-    }
-
-    /// The objects, in order, without a copy.
-    pub fn into_objects(self) -> Vec<Value> {
-        self.objects.into_iter().map(|object| object.value).collect()
-    }
-
-    /// One file for each object, named as kustomize names them: after kind and name, and after the
-    /// namespace where there is more than one.
-    pub fn to_files(&self) -> BTreeMap<String, String> {
-        let ids = self.objects.iter().map(|object| object.id.effective_namespace());
-        let namespaces: BTreeSet<&str> = ids.filter(|name| *name != CLUSTER_SCOPED).collect();
-        let mut files = BTreeMap::new();
-        for BuiltObject { value, id } in &self.objects {
-            let namespace = id.effective_namespace();
-            let is_told = namespaces.len() > 1 && namespace != CLUSTER_SCOPED;
-            let parts = [
-                if is_told { namespace } else { "" },
-                &id.gvk.group,
-                &id.gvk.version,
-                &id.gvk.kind,
-                &id.name,
-            ];
-            let parts: Vec<String> =
-                parts.into_iter().filter(|part| !part.is_empty()).map(str::to_lowercase).collect();
-            files.insert(format!("{}.yaml", parts.join("_")), sluice_yaml::from_json(value));
-        }
-        files
-    }
-
-    /// What should be written otherwise, although it was understood.
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
-    }
 }

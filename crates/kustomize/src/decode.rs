@@ -136,7 +136,8 @@ impl<'v> Fields<'v> {
     pub(crate) fn integer(&self, name: &'static str) -> Result<i64> {
         match self.value(name) {
             None => Ok(0),
-            Some(value) => match value.as_i64() {
+            // A float without a fraction is written without one when YAML becomes JSON.
+            Some(value) => match value.as_i64().or_else(|| whole(value)) {
                 Some(number) => Ok(number),
                 None if value.is_number() => {
                     let owner = &self.owner;
@@ -242,11 +243,6 @@ impl<'v> Fields<'v> {
         self.value(name).map(|value| self.read(value, node, owner, &read)).transpose()
     }
 
-    /// Whether the field is there at all, even as null.
-    pub(crate) fn has(&self, name: &'static str) -> bool {
-        self.values(name).next().is_some()
-    }
-
     /// The value itself, for fields of any shape.
     pub(crate) fn any(&self, name: &'static str) -> Option<&'v Value> {
         self.value(name)
@@ -286,6 +282,12 @@ impl<'v> Fields<'v> {
         }
         wrong.finish()
     }
+}
+
+/// The whole number that a float is.
+fn whole(value: &Value) -> Option<i64> {
+    let float = value.as_f64().filter(|float| float.fract() == 0.0)?;
+    format!("{float:.0}").parse().ok()
 }
 
 /// Go folds case; keys of kustomization files are ASCII.

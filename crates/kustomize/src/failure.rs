@@ -91,9 +91,12 @@ impl Failure {
         })
     }
 
-    /// Says what kustomize says, where the message says it better.
+    /// Says all that kustomize says so far, where the message says it better.
     pub(crate) fn wording(self, wording: impl Fn(&Diagnostic) -> String) -> Self {
-        self.each(|cause| cause.wording = Some(wording(cause)))
+        self.each(|cause| {
+            cause.wording = Some(wording(cause));
+            cause.wrappings.clear();
+        })
     }
 
     /// What kustomize says; it knows one cause.
@@ -105,6 +108,18 @@ impl Failure {
     pub(crate) fn in_file(self, file: &str) -> Self {
         self.each(|cause| {
             cause.file.get_or_insert_with(|| file.to_owned());
+        })
+    }
+
+    /// Names files by their paths in the tree that causes name relative to a directory.
+    pub(crate) fn below(self, directory: &str) -> Self {
+        self.each(|cause| {
+            if let Some(file) = &mut cause.file
+                && !file.starts_with('/')
+                && !crate::loader::is_url(file)
+            {
+                *file = crate::loader::path::join(directory, file);
+            }
         })
     }
 
@@ -149,6 +164,19 @@ impl Failure {
     /// Names a directory the causes were reached through; inner ones are named first.
     pub(crate) fn through(self, directory: &str) -> Self {
         self.each(|cause| cause.through.insert(0, directory.to_owned()))
+    }
+
+    /// The same with every cause once, however many ways lead to it.
+    pub(crate) fn without_repeats(self) -> Self {
+        let mut seen = std::collections::HashSet::new();
+        let mut is_new = |cause: &Diagnostic| {
+            let Diagnostic { file, position, object, message, .. } = cause;
+            let position = position.map(|Position { line, column }| (line, column));
+            seen.insert((file.clone(), position, object.clone(), message.clone()))
+        };
+        is_new(&self.first);
+        let rest = self.rest.into_iter().filter(|cause| is_new(cause)).collect();
+        Self { first: self.first, rest }
     }
 
     /// Both failures as one.

@@ -75,19 +75,6 @@ impl Creation {
     pub(crate) const MAPPING: Self = Self { kind: Kind::Mapping, tag: "!!map" };
 }
 
-/// Calls `set` on every field of the object that the specs name, in their order.
-pub(crate) fn apply(
-    object: &mut Node,
-    specs: &[FieldSpec],
-    creation: Option<Creation>,
-    set: &mut dyn FnMut(&mut Node) -> Result<()>,
-) -> Result<()> {
-    for spec in specs {
-        apply_one(object, spec, creation, set)?;
-    }
-    Ok(())
-}
-
 /// Calls `set` on every field of the object that the spec names.
 pub(crate) fn apply_one(
     object: &mut Node,
@@ -298,7 +285,7 @@ pub(crate) fn split_path_with_brackets(path: &str, delimiter: char) -> Vec<Strin
 mod tests {
     use sluice_yaml::{Node, SequenceIndent, parse};
 
-    use super::{Creation, FieldSpec, apply, split_path, split_path_with_brackets};
+    use super::{Creation, FieldSpec, apply_one, split_path, split_path_with_brackets};
     use crate::access;
 
     #[test]
@@ -325,7 +312,7 @@ mod tests {
             let mut node: Node = parse(text.as_bytes()).unwrap().remove(0).root;
             let spec = FieldSpec { path: path.to_owned(), create, ..FieldSpec::default() };
             let mut set = |node: &mut Node| access::set_scalar(node, access::untagged("x"));
-            apply(&mut node, &[spec], Some(Creation::SCALAR), &mut set).unwrap();
+            apply_one(&mut node, &spec, Some(Creation::SCALAR), &mut set).unwrap();
             let written = node.to_yaml(SequenceIndent::Compact);
             let flat = expected.replace("a: {b: x}\n", "a:\n  b: x\n");
             assert_eq!(written, flat, "{text:?} {path}");

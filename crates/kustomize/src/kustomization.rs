@@ -262,6 +262,7 @@ impl Kustomization {
 
     /// Places a failure at an entry of the file, unless it has a place already.
     pub(crate) fn place(&self, failure: Failure, path: &[&str]) -> Failure {
+        let failure = failure.below(crate::loader::path::parent(self.path()));
         if failure.diagnostics().all(|cause| cause.file.is_some()) {
             return failure;
         }
@@ -298,3 +299,6 @@ fn is_empty(value: &Value) -> bool {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

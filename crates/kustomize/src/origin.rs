@@ -32,7 +32,11 @@ impl Origin {
     pub(crate) fn append(&self, name: &str) -> Self {
         match Repository::parse(name) {
             Some(repository) => Self {
-                path: repository.path,
+                // The original names the directory it has not cloned into yet.
+                path: match repository.path.as_str() {
+                    "" => "notCloned".to_owned(),
+                    inside => path::clean(inside),
+                },
                 repository: repository.url,
                 reference: repository.reference,
                 ..self.clone()

@@ -108,11 +108,6 @@ impl Resource {
         access::set(&mut self.node, "apiVersion", access::untagged(api_version))
     }
 
-    pub(crate) fn set_gvk(&mut self, gvk: &Gvk) -> Result<()> {
-        self.set_kind(&gvk.kind)?;
-        self.set_api_version(&gvk.api_version())
-    }
-
     pub(crate) fn set_name(&mut self, name: &str) -> Result<()> {
         self.set_meta(name, "name")
     }
@@ -235,6 +230,7 @@ impl Resource {
     }
 
     /// Takes off what only lives during a build.
+    #[cfg(test)]
     pub(crate) fn remove_build_annotations(&mut self) -> Result<()> {
         if self.annotations().is_empty() {
             return Ok(());
@@ -265,6 +261,7 @@ impl Resource {
     }
 
     /// The object as kustomize prints it.
+    #[cfg(test)]
     pub(crate) fn to_yaml(&self) -> Result<String> {
         Ok(sluice_yaml::from_json(&self.node.marshal_json()?))
     }

@@ -108,10 +108,6 @@ impl Resources {
         self.list.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Resource> {
         self.list.iter()
     }

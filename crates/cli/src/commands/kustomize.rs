@@ -4,6 +4,7 @@ mod disk;
 mod report;
 
 use std::io::{ErrorKind, Write as _};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -121,6 +122,7 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
         managed_by_label: arguments.enable_managedby_label
             || std::env::var_os("KUSTOMIZE_ENABLE_MANAGEDBY_LABEL").is_some_and(|is| is == "on"),
         crd_merge_keys: arguments.crd_merge_keys,
+        threads: std::thread::available_parallelism().map_or(1, NonZero::get),
         ..Options::default()
     };
     let root = root(&here, &arguments.dir);
@@ -139,9 +141,12 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
 
 /// The directory as the engine names it; what may be a URL is left as it is.
 fn root(here: &Path, dir: &Path) -> String {
-    let joined = here.join(dir);
-    let path = if joined.exists() { &joined } else { dir };
-    path.to_string_lossy().into_owned()
+    let written = dir.to_string_lossy();
+    let is_elsewhere = written.contains("://") || written.contains('@');
+    if (is_elsewhere || written.starts_with("github.com")) && !dir.exists() {
+        return written.into_owned();
+    }
+    here.join(dir).to_string_lossy().into_owned()
 }
 
 impl Refused {

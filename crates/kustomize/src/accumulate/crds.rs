@@ -30,6 +30,7 @@ fn read(text: &[u8]) -> Result<TransformerConfig> {
         Value::Null => return Ok(TransformerConfig::default()),
         _ => return Err(Failure::new("it is no map of definitions")),
     };
+    definitions.check()?;
     let mut all = TransformerConfig::default();
     for name in definitions.0.keys() {
         let Some(properties) = definitions.properties(name)? else { continue };
@@ -54,6 +55,30 @@ const MAX_DEPTH: usize = 100;
 struct Definitions<'v>(&'v Map<String, Value>);
 
 impl<'v> Definitions<'v> {
+    /// Refuses what cannot be a definition, such as the manifest of a CRD.
+    fn check(&self) -> Result<()> {
+        for (name, definition) in self.0 {
+            let parts = [Some(definition), field(definition, "Schema")];
+            if parts.into_iter().flatten().any(|part| !part.is_object() && !part.is_null()) {
+                return Err(Failure::new(format!("{name} is no definition of a type")).hint(
+                    "`crds` wants OpenAPI definitions; a CRD itself belongs under `resources`",
+                ));
+            }
+            for (property, schema) in self.properties(name)?.into_iter().flatten() {
+                let has_type = match field(schema, "type") {
+                    None | Some(Value::Null | Value::String(_)) => true,
+                    Some(Value::Array(types)) => types.iter().all(Value::is_string),
+                    Some(_) => false,
+                };
+                if !(schema.is_null() || schema.is_object()) || !has_type {
+                    let message = format!("property {property} of {name} is no schema");
+                    return Err(Failure::new(message));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn properties(&self, name: &str) -> Result<Option<&'v Map<String, Value>>> {
         let schema = self.0.get(name).and_then(|definition| field(definition, "Schema"));
         match schema.and_then(|schema| field(schema, "properties")) {

@@ -120,6 +120,7 @@ impl<'t> Target<'t> {
         let mut target = Self::load(loader, session).map_err(|failure| {
             through(failure.wrapped(format_args!("couldn't make target for path '{root}'")))
         })?;
+        let schemas_chosen = session.schemas_chosen;
         target.origin = self.origin.as_ref().map(|origin| origin.append(path));
         target.choose_schema(session, false).map_err(through)?;
         target.check_use(used_as).map_err(through)?;
@@ -127,9 +128,17 @@ impl<'t> Target<'t> {
             through(failure.wrapped(format_args!("recursed accumulation of path '{root}'")))
         };
         match used_as {
-            Use::Component => target.accumulate_into(to, session).map_err(recursed),
+            Use::Component => {
+                if session.schemas_chosen != schemas_chosen {
+                    to.resources.forget_index();
+                }
+                target.accumulate_into(to, session).map_err(recursed)
+            }
             Use::Base => {
                 let base = target.accumulate(session).map_err(recursed)?;
+                if session.schemas_chosen != schemas_chosen {
+                    to.resources.forget_index();
+                }
                 to.merge(base, &session.schema).map_err(|failure| {
                     through(failure.wrapped(format_args!("recursed merging from path '{root}'")))
                 })?;

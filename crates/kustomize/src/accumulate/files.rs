@@ -42,6 +42,15 @@ impl Files {
 
     /// The resources of a file that a kustomization names.
     pub(super) fn resources(&mut self, loader: &Loader<'_>, name: &str) -> Result<Vec<Resource>> {
+        self.read(loader, name).map_err(|failure| {
+            if !read::is_malformed(&failure) {
+                return failure;
+            }
+            failure.wording(|cause| format!("{} in File: {name}", cause.message))
+        })
+    }
+
+    fn read(&mut self, loader: &Loader<'_>, name: &str) -> Result<Vec<Resource>> {
         if is_url(name) {
             return read::read_resources(&loader.load(name)?, Some(name.into()));
         }

@@ -101,12 +101,12 @@ impl PatchStrategicMerge {
         }
         let mut patches = Vec::new();
         for text in texts {
-            match read_resources(text.as_bytes(), None) {
-                Ok(read) => patches.extend(read),
-                Err(_) => {
-                    let read = read_resources(&files.load(text)?, Some(text.as_str().into()))?;
-                    patches.extend(read);
-                }
+            // What is no patch is a path.
+            if let Ok(read) = read_resources(text.as_bytes(), None) {
+                patches.extend(read);
+            } else {
+                let read = read_resources(&files.load(text)?, Some(text.as_str().into()))?;
+                patches.extend(read);
             }
         }
         if !inline.is_empty() {

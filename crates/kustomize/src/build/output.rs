@@ -1,0 +1,163 @@
+//! What a build gives: objects as values, as text, as files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::failure::{Diagnostic, Failure, Gathered, Result};
+use crate::id::{CLUSTER_SCOPED, ResourceId};
+use crate::openapi::Schema;
+use crate::resource::{Resource, annotation};
+use crate::resources::Resources;
+
+/// Fewer objects are not worth a thread.
+const WORTH_A_THREAD: usize = 64;
+
+/// The objects of a kustomization.
+#[derive(Debug)]
+pub struct Build {
+    objects: Vec<BuiltObject>,
+    warnings: Vec<Diagnostic>,
+    threads: usize,
+}
+
+/// One object of a build.
+#[derive(Debug)]
+struct BuiltObject {
+    value: Value,
+    id: ResourceId,
+}
+
+/// What stays of the notes that a build takes on its objects.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keeps {
+    pub(super) origins: bool,
+    pub(super) changes: bool,
+}
+
+impl Build {
+    pub(super) fn of(
+        resources: Resources,
+        schema: &Schema,
+        keeps: Keeps,
+        threads: usize,
+        warnings: Vec<Diagnostic>,
+    ) -> Result<Self> {
+        let mut list = resources.into_list();
+        let made = share(&mut list, threads, |part| {
+            let objects = part.iter_mut().map(|resource| object(resource, schema, keeps));
+            objects.collect::<Vec<_>>()
+        });
+        let mut wrong = Gathered::default();
+        let objects = made.into_iter().flatten().filter_map(|object| wrong.take(object)).collect();
+        wrong.finish()?;
+        Ok(Self { objects, warnings, threads })
+    }
+
+    /// The objects as kustomize prints them.
+    pub fn to_yaml(&self) -> String {
+        let mut parts: Vec<&BuiltObject> = self.objects.iter().collect();
+        let texts = share(&mut parts, self.threads, |part| {
+            let mut text = String::new();
+            for object in part {
+                text.push_str("---\n");
+                text.push_str(&sluice_yaml::from_json(&object.value));
+            }
+            text
+        });
+        let mut text = texts.concat();
+        if text.starts_with("---\n") {
+            // Objects are parted by lines; none stands before the first.
+            text.drain(.."---\n".len());
+        }
+        text
+    }
+
+    /// The objects, in order.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        self.objects.iter().map(|object| &object.value)
+    }
+
+    /// The objects, in order, without a copy.
+    pub fn into_objects(self) -> Vec<Value> {
+        self.objects.into_iter().map(|object| object.value).collect()
+    }
+
+    /// One file for each object, named as kustomize names them: after kind and name, and after the
+    /// namespace where there is more than one.
+    pub fn to_files(&self) -> BTreeMap<String, String> {
+        let ids = self.objects.iter().map(|object| object.id.effective_namespace());
+        let namespaces: BTreeSet<&str> = ids.filter(|name| *name != CLUSTER_SCOPED).collect();
+        let mut files = BTreeMap::new();
+        for BuiltObject { value, id } in &self.objects {
+            let namespace = id.effective_namespace();
+            let is_told = namespaces.len() > 1 && namespace != CLUSTER_SCOPED;
+            let parts = [
+                if is_told { namespace } else { "" },
+                &id.gvk.group,
+                &id.gvk.version,
+                &id.gvk.kind,
+                &id.name,
+            ];
+            let parts: Vec<String> =
+                parts.into_iter().filter(|part| !part.is_empty()).map(str::to_lowercase).collect();
+            files.insert(format!("{}.yaml", parts.join("_")), sluice_yaml::from_json(value));
+        }
+        files
+    }
+
+    /// What should be written otherwise, although it was understood.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+}
+
+/// The object that a resource has become; the resource is used up.
+fn object(resource: &mut Resource, schema: &Schema, keeps: Keeps) -> Result<BuiltObject> {
+    strip(resource, keeps)?;
+    let value = resource.node.marshal_json().map_err(|error| {
+        let failure = Failure::from(error).about(Resource::describe(&resource.node));
+        match &resource.file {
+            Some(file) => failure.in_file_at(file, resource.node.position),
+            None => failure,
+        }
+    })?;
+    let id = resource.id(schema);
+    resource.node = sluice_yaml::Node::default();
+    Ok(BuiltObject { value, id })
+}
+
+/// Takes off what only lives during a build, and what nobody asked for.
+fn strip(resource: &mut Resource, keeps: Keeps) -> Result<()> {
+    resource.edit_annotations(|annotations| {
+        for name in annotation::OF_THE_BUILD {
+            annotations.remove(name);
+        }
+        if !keeps.origins {
+            annotations.remove(annotation::ORIGIN);
+        }
+        if !keeps.changes {
+            annotations.remove(annotation::TRANSFORMATIONS);
+        }
+    })
+}
+
+/// Does the work on parts of a list, side by side where that pays; the results are in order.
+fn share<T: Send, R: Send>(
+    list: &mut [T],
+    threads: usize,
+    work: impl Fn(&mut [T]) -> R + Sync,
+) -> Vec<R> {
+    let threads = threads.min(list.len() / WORTH_A_THREAD).max(1);
+    if threads == 1 {
+        return vec![work(list)];
+    }
+    let parts = list.chunks_mut(list.len().div_ceil(threads));
+    std::thread::scope(|scope| {
+        let running: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
+        let joined = running.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined
+            .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
