@@ -1,0 +1,280 @@
+//! Applying a set of objects in stages.
+
+mod check;
+mod options;
+mod plan;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::{StreamExt as _, stream};
+use kube::Client;
+use serde_json::Value;
+use sluice_base::clock::Clock;
+
+use crate::change::{Action, ChangeSet};
+use crate::discovery::Discovery;
+use crate::failure::{ApplyError, ErrorClass, Failure, Place};
+use crate::health::HealthChecks;
+use crate::metadata::Owner;
+use crate::object::ObjectKey;
+use crate::order::Stage;
+use crate::wait::{WaitOptions, WaitTarget};
+use check::{Mode, Verdict};
+use write::Pending;
+
+pub use options::ApplyOptions;
+pub use plan::Planned;
+
+/// How many objects are looked at, or written, at a time.
+const CONCURRENCY: usize = 4;
+
+/// An object as it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    /// The object, normalised.
+    pub object: Value,
+    /// Where it comes from.
+    pub place: Option<Place>,
+}
+
+impl From<Value> for Desired {
+    fn from(object: Value) -> Self {
+        Self { object, place: None }
+    }
+}
+
+/// Applies, deletes and waits for objects of one cluster in the name of one owner.
+#[derive(Clone)]
+pub struct Applier {
+    pub(crate) client: Client,
+    pub(crate) discovery: Discovery,
+    pub(crate) owner: Owner,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) checks: Arc<HealthChecks>,
+    pub(crate) concurrency: usize,
+}
+
+/// Kinds that the definitions of a set define, and whether their objects live in namespaces.
+type Defined = BTreeMap<(String, String), bool>;
+
+impl Applier {
+    /// An applier for what the client reaches. Appliers of one cluster may share what they know of
+    /// its kinds.
+    pub fn new(client: Client, discovery: Discovery, owner: Owner, clock: Arc<dyn Clock>) -> Self {
+        let checks = Arc::new(HealthChecks::default());
+        Self { client, discovery, owner, clock, checks, concurrency: CONCURRENCY }
+    }
+
+    /// How many objects are looked at or written at a time.
+    #[must_use]
+    pub fn with_concurrency(mut self, concurrency: usize) -> Self {
+        self.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// How the health of some kinds is told.
+    #[must_use]
+    pub fn with_health_checks(mut self, checks: HealthChecks) -> Self {
+        self.checks = Arc::new(checks);
+        self
+    }
+
+    /// Applies objects, stage by stage. Nothing of a stage is written before all its objects passed
+    /// a dry run, and no stage begins before the one before it is done. After a failure the rest is
+    /// still looked at, so that all that is wrong is known at once.
+    ///
+    /// Safe to drop and to call again: what is applied is then unchanged.
+    pub async fn apply(
+        &self,
+        objects: Vec<Desired>,
+        options: &ApplyOptions,
+    ) -> Result<ChangeSet, ApplyError> {
+        let defined = defined_kinds(&objects);
+        let mut changes = ChangeSet::default();
+        let mut failures: Vec<Failure> = Vec::new();
+        for (stage, objects) in staged(objects, options) {
+            let mode = if failures.is_empty() { Mode::Apply } else { Mode::Look };
+            let (verdicts, refused) = self.check_all(objects, options, mode, &defined).await;
+            if mode == Mode::Look {
+                // What failed before may be what these are missing.
+                let known = |failure: &Failure| {
+                    !matches!(failure.class, ErrorClass::Dependency | ErrorClass::Transient)
+                };
+                failures.extend(refused.into_iter().filter(known));
+                continue;
+            }
+            failures.extend(refused);
+            if !failures.is_empty() {
+                continue;
+            }
+            let begin = changes.entries.len();
+            failures.extend(self.write_all(verdicts, options, &mut changes).await);
+            if failures.is_empty() && stage.is_waited_for() {
+                let applied = changes.entries.get(begin..).unwrap_or_default();
+                failures.extend(self.stage_is_ready(applied, options).await.err());
+            }
+        }
+        if failures.is_empty() { Ok(changes) } else { Err(ApplyError { failures, changes }) }
+    }
+
+    /// The objects' names as the server will know them: without a namespace where their kind has
+    /// none. For an inventory that is written before anything is applied.
+    pub async fn identify(&self, objects: &[Desired]) -> Vec<ObjectKey> {
+        let defined = defined_kinds(objects);
+        let mut keys = Vec::with_capacity(objects.len());
+        for desired in objects {
+            let mut key = ObjectKey::of(&desired.object);
+            let kind = (key.id.group.clone(), key.id.kind.clone());
+            let namespaced = match defined.get(&kind) {
+                Some(namespaced) => *namespaced,
+                None => match self.discovery.resolve(&self.client, &key).await {
+                    Ok(resource) => resource.namespaced,
+                    // A kind nobody serves cannot be applied, and so need not be remembered.
+                    Err(_) => continue,
+                },
+            };
+            if !namespaced {
+                key.id.namespace.clear();
+            }
+            keys.push(key);
+        }
+        keys.sort();
+        keys
+    }
+
+    /// Keys as the server knows them: without a namespace where their kind has none. Inventories are
+    /// brought into this form before they are compared, or an object could be taken for stale because
+    /// of a namespace that means nothing.
+    pub async fn canonical(&self, keys: &[ObjectKey]) -> Vec<ObjectKey> {
+        let mut out = Vec::with_capacity(keys.len());
+        for key in keys {
+            let mut key = key.clone();
+            if !key.id.namespace.is_empty()
+                && let Ok(resource) = self.discovery.resolve(&self.client, &key).await
+                && !resource.namespaced
+            {
+                key.id.namespace.clear();
+            }
+            out.push(key);
+        }
+        out
+    }
+
+    async fn check_all(
+        &self,
+        objects: Vec<Desired>,
+        options: &ApplyOptions,
+        mode: Mode,
+        defined: &Defined,
+    ) -> (Vec<Verdict>, Vec<Failure>) {
+        let mut checks = stream::iter(objects)
+            .map(|desired| self.check(desired, options, mode, defined))
+            .buffered(self.concurrency);
+        let (mut verdicts, mut failures) = (Vec::new(), Vec::new());
+        while let Some(result) = checks.next().await {
+            match result {
+                Ok(verdict) => verdicts.push(verdict),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        (verdicts, failures)
+    }
+
+    /// Writes what has to be written, in order; objects of one kind some at a time. The kind in which
+    /// something fails is the last one.
+    async fn write_all(
+        &self,
+        verdicts: Vec<Verdict>,
+        options: &ApplyOptions,
+        changes: &mut ChangeSet,
+    ) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        let mut verdicts = verdicts.into_iter().peekable();
+        while failures.is_empty()
+            && let Some(first) = verdicts.next()
+        {
+            let kind = first.kind();
+            let mut group = vec![first];
+            while let Some(next) = verdicts.next_if(|next| next.kind() == kind) {
+                group.push(next);
+            }
+            let mut writes = stream::iter(group)
+                .map(|verdict| async {
+                    match verdict {
+                        Verdict::Done(change) => Ok(change),
+                        Verdict::Write(pending) => self.write(*pending, options).await,
+                    }
+                })
+                .buffered(self.concurrency);
+            while let Some(written) = writes.next().await {
+                match written {
+                    Ok(change) => changes.entries.push(change),
+                    Err(failure) => failures.push(failure),
+                }
+            }
+        }
+        failures
+    }
+
+    async fn stage_is_ready(
+        &self,
+        applied: &[crate::change::Change],
+        options: &ApplyOptions,
+    ) -> Result<(), Failure> {
+        let targets: Vec<WaitTarget> = applied
+            .iter()
+            .filter(|change| change.action != Action::Skipped)
+            .map(WaitTarget::from)
+            .collect();
+        let wait = WaitOptions { timeout: options.wait_timeout, ..WaitOptions::default() };
+        self.wait(targets, &wait).await.map_err(|error| Failure {
+            object: None,
+            class: ErrorClass::Health,
+            message: error.to_string(),
+            place: None,
+        })
+    }
+}
+
+/// The objects of each stage, sorted.
+fn staged(objects: Vec<Desired>, options: &ApplyOptions) -> BTreeMap<Stage, Vec<Desired>> {
+    let mut stages: BTreeMap<Stage, Vec<(ObjectKey, Desired)>> = BTreeMap::new();
+    for desired in objects {
+        let key = ObjectKey::of(&desired.object);
+        let stage = Stage::of(&key, &options.custom_stage_kinds);
+        stages.entry(stage).or_default().push((key, desired));
+    }
+    stages
+        .into_iter()
+        .map(|(stage, mut objects)| {
+            objects.sort_by(|(left, _), (right, _)| left.cmp(right));
+            (stage, objects.into_iter().map(|(_, desired)| desired).collect())
+        })
+        .collect()
+}
+
+/// What the definitions in a set define.
+fn defined_kinds(objects: &[Desired]) -> Defined {
+    objects
+        .iter()
+        .map(|desired| &desired.object)
+        .filter(|object| crate::normalise::is_definition(object))
+        .filter_map(|object| {
+            let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+            let kind = (text("/spec/group")?.to_owned(), text("/spec/names/kind")?.to_owned());
+            Some((kind, text("/spec/scope")? == "Namespaced"))
+        })
+        .collect()
+}
+
+/// The namespaces in a set.
+fn namespaces(objects: &[Desired]) -> BTreeSet<String> {
+    objects
+        .iter()
+        .map(|desired| ObjectKey::of(&desired.object))
+        .filter(|key| key.id.group.is_empty() && key.id.kind == "Namespace")
+        .map(|key| key.id.name)
+        .collect()
+}

@@ -1,0 +1,108 @@
+//! Writing one object: clean it up or remove it, then apply it.
+
+use serde_json::Value;
+
+use super::check::without_managed_fields;
+use super::{Applier, ApplyOptions};
+use crate::change::{Action, Change};
+use crate::failure::{ErrorClass, Failure};
+use crate::object::ObjectKey;
+use crate::prune::Propagation;
+use crate::resource::Resource;
+
+/// An object that has to be written.
+pub(super) struct Pending {
+    pub(super) key: ObjectKey,
+    pub(super) resource: Resource,
+    pub(super) payload: Value,
+    /// What is in the cluster.
+    pub(super) live: Option<Value>,
+    /// What the dry run came to; absent if the object has to go first.
+    pub(super) merged: Option<Value>,
+    /// The patch that takes fields over.
+    pub(super) cleanup: Option<Value>,
+}
+
+impl Pending {
+    /// An object that is deleted and made anew.
+    pub(super) fn recreate(
+        key: ObjectKey,
+        resource: Resource,
+        payload: Value,
+        live: Option<Value>,
+    ) -> Self {
+        Self { key, resource, payload, live, merged: None, cleanup: None }
+    }
+}
+
+impl Applier {
+    pub(super) async fn write(
+        &self,
+        pending: Pending,
+        options: &ApplyOptions,
+    ) -> Result<Change, Failure> {
+        let Pending { key, resource, mut payload, mut live, merged, cleanup } = pending;
+        if let Some(patch) = cleanup {
+            let cleaned = self.patch(&resource, &key, &patch).await.map_err(|error| {
+                Failure::of(&key, "metadata.managedFields cleanup failed", &error)
+            })?;
+            live = Some(cleaned);
+        }
+        let action = match &merged {
+            None => {
+                self.remove(&key, &resource, live.as_ref(), options).await?;
+                Action::Created
+            }
+            Some(merged) if merged.pointer("/metadata/resourceVersion").is_none() => {
+                Action::Created
+            }
+            Some(merged) => {
+                if let Some(live) = &live {
+                    options.ignore.adapt(&mut payload, live, merged, &self.owner.field_manager);
+                }
+                Action::Configured
+            }
+        };
+        let manager = &self.owner.field_manager;
+        match resource.apply(&self.client, &payload, manager, false).await {
+            Ok(applied) => Ok(Change {
+                key: ObjectKey::of(&applied),
+                action,
+                state: Some(without_managed_fields(applied)),
+            }),
+            // Without a dry run, this is the first word on what is made anew.
+            Err(error) if merged.is_none() => Err(Failure::dry_run(&key, &error)),
+            Err(error) => Err(Failure::of(&key, "apply failed", &error)),
+        }
+    }
+
+    /// Deletes an object whose immutable fields change, and waits until it is gone.
+    async fn remove(
+        &self,
+        key: &ObjectKey,
+        resource: &Resource,
+        live: Option<&Value>,
+        options: &ApplyOptions,
+    ) -> Result<(), Failure> {
+        let uid = live.and_then(|live| live.pointer("/metadata/uid")).and_then(Value::as_str);
+        let name = (key.id.namespace.as_str(), key.id.name.as_str());
+        let background = Propagation::Background.as_str();
+        match resource.delete(&self.client, name, uid, background).await {
+            Err(error) if !error.is_not_found() => {
+                let what = "immutable field detected, failed to delete object";
+                return Err(Failure::of(key, what, &error));
+            }
+            _ => {}
+        }
+        let keys = std::slice::from_ref(key);
+        self.until_gone(keys, options.wait_timeout).await.map_err(|_| Failure {
+            object: Some(key.clone()),
+            class: ErrorClass::Dependency,
+            message: format!(
+                "{key} immutable field detected, failed to wait for object to be deleted: \
+                 context deadline exceeded"
+            ),
+            place: None,
+        })
+    }
+}

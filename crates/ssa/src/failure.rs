@@ -1,0 +1,269 @@
+//! What can go wrong, with the object it went wrong with and the class that decides what to do.
+
+use std::fmt;
+
+use kube::core::Status;
+
+use crate::change::ChangeSet;
+use crate::object::ObjectKey;
+
+/// Whose job it is to fix a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorClass {
+    /// What was fetched is not usable.
+    Source,
+    /// What is asked for is wrong in itself.
+    DesiredState,
+    /// A policy of the cluster refuses it.
+    Policy,
+    /// The account may not do it.
+    Rbac,
+    /// Something else has to be there first.
+    Dependency,
+    /// There is no room for it.
+    Quota,
+    /// It was applied, and does not get well.
+    Health,
+    /// The cluster did not answer as it should; another try may do.
+    Transient,
+}
+
+impl ErrorClass {
+    /// The class in one word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::DesiredState => "desired-state",
+            Self::Policy => "policy",
+            Self::Rbac => "rbac",
+            Self::Dependency => "dependency",
+            Self::Quota => "quota",
+            Self::Health => "health",
+            Self::Transient => "transient",
+        }
+    }
+}
+
+/// The API server's refusal, or its silence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// It answered with a status.
+    #[error("{message}")]
+    Status {
+        /// HTTP code.
+        code: u16,
+        /// Reason in one word, or nothing.
+        reason: String,
+        /// What it said.
+        message: String,
+        /// Reasons of the causes it named.
+        causes: Vec<String>,
+    },
+    /// It serves no such kind.
+    #[error("no matches for kind \"{kind}\" in version \"{api_version}\"")]
+    NoMatch {
+        /// The kind.
+        kind: String,
+        /// Group and version.
+        api_version: String,
+    },
+    /// It did not answer, or not in a form that can be read.
+    #[error("{0}")]
+    Transport(String),
+}
+
+impl ApiError {
+    /// Whether the object is not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Status { code: 404, .. })
+    }
+
+    /// Whether another try without any change may do.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Status { code, .. } => *code == 429 || *code >= 500,
+            Self::NoMatch { .. } => false,
+            Self::Transport(_) => true,
+        }
+    }
+
+    pub(crate) fn code(&self) -> u16 {
+        match self {
+            Self::Status { code, .. } => *code,
+            _ => 0,
+        }
+    }
+
+    /// Whether kubectl and Flux take it for an attempt to change what cannot be changed.
+    pub(crate) fn is_immutable(&self) -> bool {
+        if let Self::Status { reason, .. } = self
+            && matches!(reason.as_str(), "Conflict" | "Invalid")
+        {
+            return true;
+        }
+        let text = self.to_string();
+        ["is immutable", "immutable field"].iter().any(|words| text.contains(words))
+    }
+
+    /// The reason in brackets after "dry-run failed".
+    fn reason(&self) -> &str {
+        match self {
+            Self::Status { causes, .. }
+                if causes.iter().any(|cause| cause == "FieldManagerConflict") =>
+            {
+                "FieldManagerConflict"
+            }
+            Self::Status { reason, .. } => reason,
+            _ => "",
+        }
+    }
+
+    /// Whose job it is.
+    pub fn class(&self) -> ErrorClass {
+        let (code, message, causes) = match self {
+            Self::NoMatch { .. } => return ErrorClass::Dependency,
+            Self::Transport(_) => return ErrorClass::Transient,
+            Self::Status { code, message, causes, .. } => (*code, message.as_str(), causes),
+        };
+        if message.contains("failed calling webhook") {
+            return ErrorClass::Dependency;
+        }
+        if message.contains("denied the request") || message.contains("ValidatingAdmissionPolicy") {
+            return ErrorClass::Policy;
+        }
+        match code {
+            401 => ErrorClass::Rbac,
+            403 if causes.iter().any(|cause| cause == "NamespaceTerminating") => {
+                ErrorClass::Dependency
+            }
+            403 if message.contains("exceeded quota") || message.contains("failed quota") => {
+                ErrorClass::Quota
+            }
+            // `User "x" cannot patch resource "y"`; all else that is forbidden is admission's doing.
+            403 if message.contains(" cannot ") || message.contains("attempting to grant") => {
+                ErrorClass::Rbac
+            }
+            403 => ErrorClass::Policy,
+            404 => ErrorClass::Dependency,
+            429 | 500.. => ErrorClass::Transient,
+            _ => ErrorClass::DesiredState,
+        }
+    }
+}
+
+impl From<&Status> for ApiError {
+    fn from(status: &Status) -> Self {
+        Self::Status {
+            code: status.code,
+            reason: status.reason.clone(),
+            message: status.message.clone(),
+            causes: status
+                .details
+                .iter()
+                .flat_map(|details| &details.causes)
+                .map(|cause| cause.reason.clone())
+                .collect(),
+        }
+    }
+}
+
+impl From<kube::Error> for ApiError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => Self::from(&*status),
+            other => Self::Transport(other.to_string()),
+        }
+    }
+}
+
+/// Where in the sources an object stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Path in the artifact.
+    pub file: String,
+    /// Line, from one.
+    pub line: Option<usize>,
+}
+
+/// One object could not be brought to where it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which object, if it is one.
+    pub object: Option<ObjectKey>,
+    /// Whose job it is.
+    pub class: ErrorClass,
+    /// What happened, in Flux's words; names the object.
+    pub message: String,
+    /// Where it comes from, if that is known.
+    pub place: Option<Place>,
+}
+
+impl Failure {
+    /// A dry run was refused.
+    pub(crate) fn dry_run(key: &ObjectKey, error: &ApiError) -> Self {
+        let message = if error.is_not_found() {
+            let what =
+                if key.id.namespace.is_empty() { "namespace not specified" } else { "not found" };
+            format!("{key} {what}: {error}")
+        } else {
+            match error.reason() {
+                "" => format!("{key} dry-run failed: {error}"),
+                reason => format!("{key} dry-run failed ({reason}): {error}"),
+            }
+        };
+        let class = if error.is_not_found() && key.id.namespace.is_empty() {
+            ErrorClass::DesiredState
+        } else {
+            error.class()
+        };
+        Self { object: Some(key.clone()), class, message, place: None }
+    }
+
+    /// Something else was refused.
+    pub(crate) fn of(key: &ObjectKey, what: &str, error: &ApiError) -> Self {
+        Self {
+            object: Some(key.clone()),
+            class: error.class(),
+            message: format!("{key} {what}: {error}"),
+            place: None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Objects could not be applied. What was done before is in `changes`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApplyError {
+    /// Each object that failed, in the order of applying.
+    pub failures: Vec<Failure>,
+    /// What was applied nevertheless.
+    pub changes: ChangeSet,
+}
+
+impl ApplyError {
+    /// The class that decides what to do: of the first failure that is not just bad luck.
+    pub fn class(&self) -> ErrorClass {
+        self.failures
+            .iter()
+            .map(|failure| failure.class)
+            .find(|class| *class != ErrorClass::Transient)
+            .unwrap_or(ErrorClass::Transient)
+    }
+}
+
+impl fmt::Display for ApplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, failure) in self.failures.iter().enumerate() {
+            let gap = if index == 0 { "" } else { "\n" };
+            write!(f, "{gap}{failure}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ApplyError {}

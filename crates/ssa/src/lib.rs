@@ -1,0 +1,49 @@
+//! Server-side apply as Flux does it, on any cluster a [`kube::Client`] reaches.
+//!
+//! ```text
+//!   objects ── normalise    the form in which Flux applies
+//!           ── stages       definitions, classes, chosen kinds, the rest
+//!   stage   ── check        get, skip?, dry run, drift?         all objects, some at a time
+//!           ── apply        clean up, recreate, apply           only if nothing was refused
+//!           ── wait         definitions and classes must be ready
+//!   set     ── inventory    what was applied; what is stale is pruned if it is still ours
+//!           ── wait         until all is healthy, or something never will be
+//! ```
+//!
+//! Start reading at [`Applier`]. **Invariant:** an object that has not drifted is not written.
+//! **Invariant:** in a stage nothing is written before every dry run of it has passed. **Invariant:**
+//! dropping a future stops at the next request; doing it all again does the rest.
+
+mod apply;
+mod change;
+mod discovery;
+mod drift;
+mod failure;
+mod health;
+mod ignore;
+mod inventory;
+mod managers;
+mod metadata;
+mod normalise;
+mod object;
+mod order;
+mod prune;
+mod resource;
+mod wait;
+
+pub use apply::{Applier, ApplyOptions, Desired, Planned};
+pub use change::{Action, Change, ChangeSet};
+pub use discovery::Discovery;
+pub use drift::{Difference, differences, has_drifted, mask_secrets, render};
+pub use failure::{ApiError, ApplyError, ErrorClass, Failure, Place};
+pub use health::{HealthCheckError, HealthChecks, Seen};
+pub use ignore::{IgnoreError, IgnoreRules};
+pub use inventory::Inventory;
+pub use managers::{Cleanup, FieldManager, Operation};
+pub use metadata::{Marks, Owner, set_metadata};
+pub use normalise::{normalise, still_encrypted};
+pub use object::{IdError, ObjectId, ObjectKey};
+pub use order::{GroupKind, Stage, parse_group_kinds};
+pub use prune::{DeleteError, DeleteOptions, Propagation, Removal};
+pub use resource::Resource;
+pub use wait::{Unhealthy, WaitError, WaitOptions, WaitTarget, jobs_with_ttl};

@@ -1,0 +1,134 @@
+//! Labels and annotations: reading them, setting them, and the words in them that steer applying.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Who applies: the field manager, and the group whose labels mark what it owns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Field manager of all writes.
+    pub field_manager: String,
+    /// Prefix of the labels `name` and `namespace`.
+    pub group: String,
+}
+
+impl Owner {
+    /// The owner that Flux's kustomize-controller is.
+    pub fn kustomize() -> Self {
+        Self {
+            field_manager: "kustomize-controller".to_owned(),
+            group: "kustomize.toolkit.fluxcd.io".to_owned(),
+        }
+    }
+
+    /// The labels that mark the objects of one owner.
+    pub fn labels(&self, name: &str, namespace: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (format!("{}/name", self.group), name.to_owned()),
+            (format!("{}/namespace", self.group), namespace.to_owned()),
+        ])
+    }
+}
+
+/// Sets labels and annotations, over what is there.
+pub fn set_metadata(
+    object: &mut Value,
+    labels: &BTreeMap<String, String>,
+    annotations: &BTreeMap<String, String>,
+) {
+    for (field, entries) in [("labels", labels), ("annotations", annotations)] {
+        if entries.is_empty() {
+            continue;
+        }
+        let Some(root) = object.as_object_mut() else { return };
+        let metadata = child(root, "metadata");
+        let map = child(metadata, field);
+        for (key, value) in entries {
+            map.insert(key.clone(), Value::from(value.clone()));
+        }
+    }
+}
+
+/// The map in a field, which is made if there is none.
+fn child<'m>(map: &'m mut Map<String, Value>, field: &str) -> &'m mut Map<String, Value> {
+    let value = map.entry(field).or_insert(Value::Null);
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    match value {
+        Value::Object(map) => map,
+        _ => unreachable!("it was just made a map"),
+    }
+}
+
+/// A label's or annotation's text.
+fn entry<'v>(object: &'v Value, field: &str, key: &str) -> Option<&'v str> {
+    object.get("metadata")?.get(field)?.get(key)?.as_str()
+}
+
+/// Labels of an object; what is no text is left out.
+pub(crate) fn labels(object: &Value) -> BTreeMap<&str, &str> {
+    texts(object, "labels")
+}
+
+/// Annotations of an object; what is no text is left out.
+pub(crate) fn annotations(object: &Value) -> BTreeMap<&str, &str> {
+    texts(object, "annotations")
+}
+
+fn texts<'v>(object: &'v Value, field: &str) -> BTreeMap<&'v str, &'v str> {
+    object
+        .get("metadata")
+        .and_then(|metadata| metadata.get(field))
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+        .collect()
+}
+
+/// Words that are looked for in labels and annotations: a key and the value that counts.
+pub type Marks = Vec<(String, String)>;
+
+/// Whether an object bears one of the marks, as a label or an annotation, in any case of letters.
+pub(crate) fn has_mark(object: &Value, marks: &Marks) -> bool {
+    marks.iter().any(|(key, value)| {
+        ["labels", "annotations"].iter().any(|field| {
+            entry(object, field, key).is_some_and(|found| {
+                !found.is_empty() && found.to_lowercase() == value.to_lowercase()
+            })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn marks_are_found_in_labels_and_annotations_in_any_case() {
+        let marks = vec![("a/ssa".to_owned(), "Ignore".to_owned())];
+        let object = |field: &str, value: &str| json!({"metadata": {field: {"a/ssa": value}}});
+        assert!(has_mark(&object("labels", "ignore"), &marks));
+        assert!(has_mark(&object("annotations", "IGNORE"), &marks));
+        assert!(!has_mark(&object("annotations", "merge"), &marks));
+        assert!(!has_mark(&json!({}), &marks));
+    }
+
+    #[test]
+    fn metadata_is_made_where_there_is_none() {
+        let mut object = json!({"kind": "A", "metadata": {"name": "a", "labels": null}});
+        let labels = Owner::kustomize().labels("apps", "flux-system");
+        set_metadata(&mut object, &labels, &BTreeMap::new());
+        assert_eq!(
+            object["metadata"],
+            json!({"name": "a", "labels": {
+                "kustomize.toolkit.fluxcd.io/name": "apps",
+                "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+            }})
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! All that is wrong is told at once, with its class, and nothing is written where it matters.
+
+use serde_json::{Value, json};
+use sluice_ssa::{Desired, ErrorClass, Place};
+
+use crate::ground::{Ground, config_map, deployment, options, owned, widget};
+
+fn in_namespace(mut object: Value, namespace: &str) -> Value {
+    object["metadata"]["namespace"] = json!(namespace);
+    object
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_refused_object_is_named_and_nothing_is_written() {
+    let ground = Ground::still();
+    let mut invalid = deployment("bad", 1);
+    invalid["spec"]["template"]["metadata"]["labels"] = json!({"app": "other"});
+    let mut objects = owned(vec![
+        config_map("good", "1"),
+        in_namespace(config_map("lost", "1"), "nowhere"),
+        invalid,
+        widget("w", 1),
+    ]);
+    let place = Place { file: "apps/deployment.yaml".to_owned(), line: Some(3) };
+    if let Some(Desired { place: known, .. }) = objects.get_mut(2) {
+        *known = Some(place.clone());
+    }
+    let error = ground.applier.apply(objects, &options()).await.unwrap_err();
+    let told: Vec<(String, ErrorClass)> = error
+        .failures
+        .iter()
+        .map(|failure| (failure.object.as_ref().unwrap().to_string(), failure.class))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("ConfigMap/nowhere/lost".to_owned(), ErrorClass::Dependency),
+            ("Deployment/default/bad".to_owned(), ErrorClass::DesiredState),
+            ("Widget/default/w".to_owned(), ErrorClass::Dependency),
+        ]
+    );
+    let lines: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
+    assert_eq!(
+        lines.first().unwrap(),
+        "ConfigMap/nowhere/lost not found: namespaces \"nowhere\" not found"
+    );
+    assert_eq!(
+        lines.last().unwrap(),
+        "Widget/default/w dry-run failed: no matches for kind \"Widget\" in version \
+         \"example.com/v1\""
+    );
+    assert_eq!(error.failures[1].place, Some(place));
+    assert_eq!(error.changes.entries, []);
+    assert_eq!(ground.writes(), Vec::<String>::new());
+    assert_eq!(error.class(), ErrorClass::Dependency);
+}
+
+#[tokio::test(start_paused = true)]
+async fn later_stages_are_looked_at_but_not_touched() {
+    let ground = Ground::still();
+    let bad_class = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "p"}, "value": 2_000_000_000,
+    });
+    let mut bad_map = config_map("bad", "1");
+    bad_map["data"]["no such key!"] = json!("x");
+    let objects = vec![bad_class, config_map("good", "1"), bad_map];
+    let error = ground.apply(objects).await.unwrap_err();
+    let subjects: Vec<String> =
+        error.failures.iter().map(|failure| failure.object.as_ref().unwrap().to_string()).collect();
+    assert_eq!(subjects, ["PriorityClass/p", "ConfigMap/default/bad"]);
+    assert_eq!(ground.writes(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespaced_object_without_a_namespace_is_the_authors_mistake() {
+    let ground = Ground::still();
+    let mut object = config_map("a", "1");
+    object["metadata"].as_object_mut().unwrap().remove("namespace");
+    let error = ground.apply(vec![object]).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "ConfigMap/a namespace not specified: the server could not find the requested resource"
+    );
+    assert_eq!(error.class(), ErrorClass::DesiredState);
+}

@@ -1,0 +1,188 @@
+//! A cluster to apply to, whose requests are written down.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use sluice_base::clock::Frozen;
+use sluice_cluster::Cluster;
+use sluice_ssa::{
+    Applier, ApplyError, ApplyOptions, ChangeSet, Desired, Discovery, HealthChecks, Owner,
+    normalise, set_metadata,
+};
+use tower::ServiceExt as _;
+
+/// A cluster and an applier for it.
+pub(crate) struct Ground {
+    pub(crate) cluster: Cluster,
+    pub(crate) applier: Applier,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Ground {
+    /// A cluster in which only namespaces and definitions are looked after.
+    pub(crate) fn still() -> Self {
+        Self::on(Cluster::builder().seed(1).rollouts(false).build())
+    }
+
+    /// A cluster in which everything runs.
+    pub(crate) fn running() -> Self {
+        Self::on(Cluster::builder().seed(1).build())
+    }
+
+    fn on(cluster: Cluster) -> Self {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = requests.clone();
+        let service = cluster.service().map_request(move |request: http::Request<Body>| {
+            log.lock().unwrap().push(format!("{} {}", request.method(), request.uri()));
+            request
+        });
+        let client = Client::new(service, "default");
+        let clock = Arc::new(Frozen(Timestamp::constant(1_790_000_000, 0)));
+        let applier = Applier::new(client, Discovery::new(), Owner::kustomize(), clock);
+        Self { cluster, applier, requests }
+    }
+
+    pub(crate) fn with_health_checks(mut self, checks: HealthChecks) -> Self {
+        self.applier = self.applier.with_health_checks(checks);
+        self
+    }
+
+    /// What was asked since the last time, without reading.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let requests = std::mem::take(&mut *self.requests.lock().unwrap());
+        requests
+            .into_iter()
+            .filter(|request| !request.starts_with("GET") && !request.contains("dryRun=All"))
+            .collect()
+    }
+
+    /// How many requests were made since the last time.
+    pub(crate) fn asked(&self) -> usize {
+        std::mem::take(&mut *self.requests.lock().unwrap()).len()
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.cluster.service(), "default")
+    }
+
+    /// Somebody else's request.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &Value,
+    ) -> Value {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", content_type)
+            .body(body.to_string().into_bytes())
+            .unwrap();
+        self.client().request(request).await.unwrap()
+    }
+
+    /// The code that somebody else's request is answered with.
+    pub(crate) async fn code(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &Value,
+    ) -> u16 {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", content_type)
+            .body(Body::from(body.to_string().into_bytes()))
+            .unwrap();
+        self.client().send(request).await.unwrap().status().as_u16()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Option<Value> {
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        match self.client().request(request).await {
+            Ok(object) => Some(object),
+            Err(kube::Error::Api(status)) if status.code == 404 => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(crate) async fn apply(&self, objects: Vec<Value>) -> Result<ChangeSet, ApplyError> {
+        self.applier.apply(owned(objects), &options()).await
+    }
+}
+
+/// Flux's options.
+pub(crate) fn options() -> ApplyOptions {
+    ApplyOptions::kustomize(&Owner::kustomize(), &[])
+}
+
+/// Objects as the Kustomization `apps` in `flux-system` applies them.
+pub(crate) fn owned(objects: Vec<Value>) -> Vec<Desired> {
+    let labels = Owner::kustomize().labels("apps", "flux-system");
+    objects
+        .into_iter()
+        .map(|mut object| {
+            set_metadata(&mut object, &labels, &std::collections::BTreeMap::new());
+            normalise(&mut object);
+            Desired::from(object)
+        })
+        .collect()
+}
+
+pub(crate) fn config_map(name: &str, value: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default"}, "data": {"key": value},
+    })
+}
+
+pub(crate) fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+pub(crate) fn deployment(name: &str, replicas: i64) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{
+                    "name": "web", "image": "web:1", "ports": [{"containerPort": 80}],
+                }]},
+            },
+        },
+    })
+}
+
+pub(crate) fn widget_definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                }},
+            }],
+        },
+    })
+}
+
+pub(crate) fn widget(name: &str, size: i64) -> Value {
+    json!({
+        "apiVersion": "example.com/v1", "kind": "Widget",
+        "metadata": {"name": name, "namespace": "default"}, "spec": {"size": size},
+    })
+}
