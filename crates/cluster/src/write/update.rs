@@ -166,6 +166,9 @@ impl Writer<'_> {
     /// Puts back what this endpoint may not change, and lets the kind do the same.
     fn prepare(&self, object: &mut Value, old: &Value) -> Result<(), Status> {
         let resource = self.resource;
+        if !resource.namespaced {
+            metadata::set(object, "namespace", Value::Null);
+        }
         metadata::copy(object, old, "generation");
         if metadata::uid(object).is_empty() {
             metadata::copy(object, old, "uid");
