@@ -16,6 +16,11 @@ pub(crate) fn is_installed() -> bool {
 
 /// Runs git in a directory and gives what it says.
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    String::from_utf8_lossy(&git_bytes(directory, arguments)).trim().to_owned()
+}
+
+/// The same, to the byte.
+pub(crate) fn git_bytes(directory: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("git")
         .current_dir(directory)
         .args(["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"])
@@ -26,7 +31,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
         .output()
         .expect("git runs");
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    output.stdout
 }
 
 /// `app.git` with forty commits, tags, a submodule `lib.git`, a link and a script; `empty.git`.

@@ -4,5 +4,7 @@ mod artifacts;
 mod git_backend;
 mod git_made;
 mod git_real;
+mod git_ssh;
 mod golden;
+mod signatures;
 mod support;

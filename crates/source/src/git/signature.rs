@@ -1,0 +1,172 @@
+//! Who signed a commit or a tag, and whether that is somebody we trust. In Flux's words.
+
+mod pgp;
+mod ssh;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::clone::Checkout;
+
+/// Which objects have to be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifyMode {
+    /// The commit.
+    Head,
+    /// The tag it was found by.
+    Tag,
+    /// Both.
+    TagAndHead,
+}
+
+impl VerifyMode {
+    /// The mode with a name in `spec.verify.mode`, of which `head` is an old spelling.
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "HEAD" | "head" => Some(Self::Head),
+            "Tag" => Some(Self::Tag),
+            "TagAndHEAD" => Some(Self::TagAndHead),
+            _ => None,
+        }
+    }
+}
+
+/// The public keys of a Secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedKeys {
+    /// Armored PGP key rings.
+    pub pgp: Vec<String>,
+    /// Texts like `authorized_keys`.
+    pub ssh: Vec<String>,
+}
+
+impl TrustedKeys {
+    /// `*.sshpub` are SSH keys, everything else is PGP.
+    pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Self {
+        let mut keys = Self::default();
+        for (name, value) in data {
+            let list = if name.ends_with(".sshpub") { &mut keys.ssh } else { &mut keys.pgp };
+            list.push(String::from_utf8_lossy(value).into_owned());
+        }
+        keys
+    }
+}
+
+/// Why a checkout is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// A tag is to be verified, and none was checked out. Waiting does not help.
+    #[error("cannot verify tag object's signature if a tag reference is not specified")]
+    NoTag,
+    /// The tag is not signed.
+    #[error("cannot verify signature of tag '{0}' since it is not signed")]
+    UnsignedTag(String),
+    /// The tag's signature is not one of ours.
+    #[error("signature verification of tag '{tag}' failed: {problem}")]
+    Tag {
+        /// The tag.
+        tag: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The commit's signature is not one of ours.
+    #[error("signature verification of commit '{commit}' failed: {problem}")]
+    Commit {
+        /// The commit.
+        commit: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl VerifyError {
+    /// The reason of the condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NoTag => "InvalidVerificationMode",
+            Self::UnsignedTag(_) => "InvalidGitObject",
+            Self::Tag { .. } => "InvalidTagSignature",
+            Self::Commit { .. } => "InvalidCommitSignature",
+        }
+    }
+
+    /// Whether only another spec helps.
+    pub fn is_stalling(&self) -> bool {
+        matches!(self, Self::NoTag)
+    }
+}
+
+/// Verifies a checkout; gives the message of the condition. Keys and signatures that have expired
+/// at the moment count for nothing.
+pub fn verify(
+    checkout: &Checkout,
+    mode: VerifyMode,
+    keys: &TrustedKeys,
+    now: Timestamp,
+) -> Result<String, VerifyError> {
+    let mut message = "verified signature of".to_owned();
+    if mode != VerifyMode::Head {
+        let tag = checkout.tag.as_ref().ok_or(VerifyError::NoTag)?;
+        let signed = tag.object.as_ref().filter(|object| !object.signature.is_empty());
+        let signed = signed.ok_or_else(|| VerifyError::UnsignedTag(tag.to_string()))?;
+        let subject =
+            Subject { name: "tag", signature: &signed.signature, payload: &signed.payload };
+        let by = subject
+            .verify(keys, now)
+            .map_err(|problem| VerifyError::Tag { tag: tag.to_string(), problem })?;
+        message = format!("{message}\n\t- tag '{tag}' with key '{by}'");
+    }
+    if mode != VerifyMode::Tag {
+        let commit = &checkout.commit;
+        let subject =
+            Subject { name: "commit", signature: &commit.signature, payload: &commit.payload };
+        let by = subject
+            .verify(keys, now)
+            .map_err(|problem| VerifyError::Commit { commit: commit.id.to_string(), problem })?;
+        message = format!("{message}\n\t- commit '{}' with key '{by}'", commit.id);
+    }
+    Ok(message)
+}
+
+/// Something signed.
+struct Subject<'a> {
+    name: &'static str,
+    signature: &'a str,
+    payload: &'a [u8],
+}
+
+impl Subject<'_> {
+    /// The key that signed it.
+    fn verify(&self, keys: &TrustedKeys, now: Timestamp) -> Result<String, String> {
+        let name = self.name;
+        let signature = self.signature.trim();
+        if signature.starts_with("-----BEGIN PGP SIGNATURE-----") {
+            if keys.pgp.is_empty() {
+                return Err("PGP signature detected but no PGP public keys found in secret \
+                            (keys with .asc suffix)"
+                    .to_owned());
+            }
+            return pgp::verify(signature, self.payload, &keys.pgp, now)
+                .map_err(|problem| format!("unable to verify Git {name}: {problem}"));
+        }
+        if signature.starts_with("-----BEGIN SSH SIGNATURE-----") {
+            if keys.ssh.is_empty() {
+                return Err("SSH signature detected but no SSH public keys found in secret \
+                            (keys with .sshpub suffix)"
+                    .to_owned());
+            }
+            return ssh::verify(signature, self.payload, &keys.ssh).map_err(|problem| {
+                format!("unable to verify Git {name} SSH signature: {problem}")
+            });
+        }
+        let kind = if signature.starts_with("-----BEGIN SIGNED MESSAGE-----") {
+            "x509"
+        } else if self.signature.is_empty() {
+            "empty"
+        } else {
+            "unknown"
+        };
+        Err(format!("unsupported signature type: {kind}"))
+    }
+}
