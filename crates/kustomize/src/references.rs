@@ -31,6 +31,9 @@ pub(crate) fn fix_back_references(
     let mut wrong = Gathered::default();
     let mut ids_changed = false;
     for (position, resource) in resources.iter_mut_keeping_ids().enumerate() {
+        if wrong.take(resource.check_history()).is_none() {
+            continue;
+        }
         let gvk = candidates.original_gvk(position);
         let rules = rules.entry(gvk).or_insert_with_key(|gvk| Rule::for_kind(name_reference, gvk));
         if rules.is_empty() {

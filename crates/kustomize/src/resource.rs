@@ -216,6 +216,22 @@ impl Resource {
         .collect()
     }
 
+    /// Refuses a history with a gap, as an object gets it that is renamed while it has no name.
+    pub(crate) fn check_history(&self) -> Result<()> {
+        let length = |name| self.annotation(name).map_or(1, |text| text.split(',').count());
+        let Some(names) = self.annotation(annotation::PREVIOUS_NAMES) else { return Ok(()) };
+        let names = names.split(',').count();
+        if names == length(annotation::PREVIOUS_NAMESPACES)
+            && names == length(annotation::PREVIOUS_KINDS)
+        {
+            return Ok(());
+        }
+        Err(self.located(Failure::new(
+            "number of previous names, number of previous namespaces, number of previous kinds not equal",
+        )
+        .hint("the object lost its name or its kind on the way, as by a patch")))
+    }
+
     /// Who it was at first.
     pub(crate) fn original_id(&self, schema: &Schema) -> ResourceId {
         self.previous_ids().into_iter().next().unwrap_or_else(|| self.id(schema))

@@ -245,3 +245,17 @@ fn a_question_costs_the_same_among_many_objects() {
     assert_eq!(candidates.reachable(symbol("a"), symbol("ConfigMap"), &question).len(), 1);
     assert_eq!(candidates.find(&question).len(), 1);
 }
+
+#[test]
+fn a_history_with_a_gap_is_an_error() {
+    let schema = Schema::builtin();
+    let mut all = build(&[Layer { objects: BASE, namespace: "", prefix: "x-" }]);
+    let unnamed = |resource: &mut Resource| {
+        resource.set_name("").unwrap();
+        resource.store_id(&schema).unwrap();
+        resource.set_name("named").unwrap();
+    };
+    all.change(0, &schema, unnamed);
+    let failure = fix_back_references(&mut all, &rules(), &schema).expect_err("a gap");
+    assert!(failure.to_string().starts_with("number of previous names"), "{failure}");
+}
