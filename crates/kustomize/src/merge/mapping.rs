@@ -88,8 +88,15 @@ impl<'s> Walker<'s> {
                     }
                     continue;
                 }
-                // The patch keeps its own: an item of a list can be merged more than once.
-                Outcome::Patch => new.map(|new| (new.clone(), false)),
+                // The patch keeps its own, written in the new way: an item of a list can be merged more
+                // than once.
+                Outcome::Patch => new.map(|new| {
+                    quote_if_special(new);
+                    if let Some(old) = old.as_deref().filter(|_| !is_null(new)) {
+                        take_style(new, old);
+                    }
+                    (new.clone(), false)
+                }),
             };
             let Some((mut value, _)) = value.filter(|(value, keep)| *keep || !is_null(value))
             else {

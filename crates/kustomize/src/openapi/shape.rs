@@ -166,7 +166,8 @@ impl Shape {
         if !text.trim_start().starts_with('{') {
             return None;
         }
-        let schema: Value = serde_json::from_str(text).ok()?;
+        // kyaml keeps what it read before it stumbled over the next line of the comment.
+        let schema: Value = serde_json::Deserializer::from_str(text).into_iter().next()?.ok()?;
         let members = schema.as_object().filter(|members| !members.is_empty())?;
         // The short hand of setters stands for a reference.
         if let Some(Value::String(setter)) = members.get("$openapi")

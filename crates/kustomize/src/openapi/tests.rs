@@ -127,3 +127,19 @@ spec:
     assert_eq!(parts.merge_keys(), ["id"]);
     assert!(parts.elements().unwrap().field("id").is_some());
 }
+
+#[test]
+fn a_comment_can_hold_a_schema() {
+    let schema = Schema::builtin();
+    let comment =
+        |text: &str| schema.in_comment(text).map(|found| found.patch_strategy().to_owned());
+    let merged = r#"# {"type":"array","x-kubernetes-patch-strategy":"merge"}"#;
+    assert_eq!(comment(merged).as_deref(), Some("merge"));
+    assert_eq!(comment(&format!("{merged}\n# more")).as_deref(), Some("merge"));
+    assert_eq!(comment(r#"# {"$openapi":"replicas"}"#).as_deref(), Some(""));
+    for text in ["# words", "# {}", "# {\"a\":", "# 5"] {
+        assert_eq!(comment(text), None, "{text}");
+    }
+    let pod = schema.in_comment(r##"# {"$ref":"#/definitions/io.k8s.api.core.v1.PodSpec"}"##);
+    assert!(pod.and_then(|pod| pod.field("containers")).is_some_and(|list| list.is_merged()));
+}
