@@ -5,11 +5,9 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The chance of one case of a run.
+    /// The chance of one case of a run. Both numbers are mixed first, or neighbours would throw the same dice.
     pub(crate) fn of(seed: u64, case: u64) -> Self {
-        let mut random = Self(seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        random.next();
-        random
+        Self(Self(seed).next() ^ Self(case ^ 0x5157_4943_4500_0000).next())
     }
 
     fn next(&mut self) -> u64 {
