@@ -201,7 +201,7 @@ fn walk<'n>(
                             Some(next) if Step::is_in_list(next) => Kind::Sequence,
                             Some(_) => Kind::Mapping,
                         };
-                        at.field_or_insert_with(name, || kind.empty())
+                        field_or_add(at, name, kind)
                     }
                 }
             }
@@ -226,6 +226,17 @@ fn walk<'n>(
         }
     }
     Ok(Some(at))
+}
+
+/// The field of a mapping, which is added where it is missing; its key has no tag either.
+fn field_or_add<'n>(node: &'n mut Node, name: &str, kind: Kind) -> Option<&'n mut Node> {
+    let fields = node.fields_mut()?;
+    let found = fields.iter().position(|(key, _)| key.as_text() == Some(name));
+    let at = found.unwrap_or(fields.len());
+    if found.is_none() {
+        fields.push((untagged(name), kind.empty()));
+    }
+    fields.get_mut(at).map(|(_, value)| value)
 }
 
 fn elements(node: &Node) -> Result<&[Node]> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sluice_yaml::{Content, Node, ScalarStyle};
 
-use crate::access;
+use crate::access::{self, Kind};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
 use crate::resource::{Resource, annotation};
@@ -151,11 +151,14 @@ fn object(kind: &str, arguments: &Arguments) -> Result<Node> {
     if !arguments.namespace.is_empty() {
         metadata.push((access::untagged("namespace"), named(&arguments.namespace)));
     }
-    Ok(Node::mapping(vec![
-        (Node::text("apiVersion"), Node::text("v1")),
-        (Node::text("kind"), Node::text(kind)),
-        (Node::text("metadata"), Node::mapping(metadata)),
-    ]))
+    // The hash of what a patch gives another kind counts where its fields stood in this text.
+    let text = format!("\napiVersion: v1\nkind: {kind}\n");
+    let mut object = sluice_yaml::parse_first(text.as_bytes())?.unwrap_or_default().root;
+    if let Some(fields) = object.fields_mut() {
+        let content = Content::Mapping { fields: metadata, flow: false };
+        fields.push((access::untagged("metadata"), Node { content, ..Node::default() }));
+    }
+    Ok(object)
 }
 
 /// A name as the setter of metadata writes it: quoted where YAML 1.1 would take it for something else.
@@ -165,6 +168,15 @@ fn named(text: &str) -> Node {
         && let Content::Scalar { style, .. } = &mut node.content
     {
         *style = ScalarStyle::DoubleQuoted;
+    }
+    node
+}
+
+/// A label as the setter of labels writes it.
+fn quoted(text: &str) -> Node {
+    let mut node = Node::text(text);
+    if let Content::Scalar { style, .. } = &mut node.content {
+        *style = ScalarStyle::SingleQuoted;
     }
     node
 }
@@ -191,8 +203,11 @@ pub(crate) fn set_data(node: &mut Node, map: &str, values: BTreeMap<String, Stri
 fn finish(node: Node, arguments: &Arguments) -> Result<Resource> {
     let mut resource = Resource::new(node);
     let options = arguments.options.clone().unwrap_or_default();
-    if !options.labels.is_empty() {
-        resource.set_labels(&options.labels)?;
+    for (name, value) in &options.labels {
+        let path = ["metadata", "labels"];
+        if let Some(labels) = access::lookup_create(&mut resource.node, &path, Kind::Mapping)? {
+            access::set(labels, name, quoted(value))?;
+        }
     }
     if options.immutable {
         access::set(&mut resource.node, "immutable", Node::scalar("!!bool", "true"))?;

@@ -37,6 +37,38 @@ pub(crate) fn keep(value: &mut Node, old: &Node) {
     }
 }
 
+/// To be called where the content of a node was changed in place.
+pub(crate) fn touch(node: &mut Node) {
+    if is_marked(node) {
+        node.position.column += 1;
+    }
+}
+
+/// A copy that shares nothing.
+pub(crate) fn copy(node: &Node) -> Node {
+    fn forget(node: &mut Node) {
+        if is_marked(node) {
+            node.position = Position::default();
+        }
+        match &mut node.content {
+            Content::Mapping { fields, .. } => {
+                for (_, value) in fields {
+                    forget(value);
+                }
+            }
+            Content::Sequence { items, .. } => {
+                for item in items {
+                    forget(item);
+                }
+            }
+            Content::Scalar { .. } | Content::Alias(_) => {}
+        }
+    }
+    let mut copy = node.clone();
+    forget(&mut copy);
+    copy
+}
+
 /// Carries what was changed in one place to the others.
 pub(crate) fn settle(resource: &mut Resource) {
     if resource.shared_values == 0 {

@@ -14,6 +14,7 @@ use crate::id::{Gvk, ResourceId};
 use crate::openapi::Schema;
 use crate::resource::Resource;
 use crate::resources::Resources;
+use crate::sharing;
 use expand::Value;
 
 /// What a var takes where it names no field.
@@ -183,6 +184,7 @@ pub(crate) fn resolve(
         let mut set = |node: &mut Node| set(node, &values, &mut used);
         let replaced = places.apply(&mut resource.node, None, &mut set);
         wrong.take(replaced.map_err(|failure| resource.located(failure)));
+        sharing::settle(resource);
     }
     wrong.finish()?;
     let unused: Vec<&str> =
@@ -319,6 +321,7 @@ fn replace(node: &mut Node, values: &BTreeMap<String, Value>, used: &mut BTreeSe
     };
     node.content = Content::Scalar { value, style: ScalarStyle::Plain };
     node.tag = tag.into();
+    sharing::touch(node);
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::id::{Gvk, ResourceId};
 use crate::openapi::Schema;
 use crate::resource::Resource;
 use crate::resources::Resources;
+use crate::sharing;
 use target::Target;
 
 /// The field that is meant where none is named.
@@ -347,6 +348,7 @@ fn part(node: &Node, options: &Options) -> Result<Node> {
 fn set_text(node: &mut Node, text: &str) {
     if let Content::Scalar { value, .. } = &mut node.content {
         text.clone_into(value);
+        sharing::touch(node);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::openapi::Schema;
 use crate::resource::Resource;
 use crate::resources::Resources;
 use crate::selector::Selector;
+use crate::sharing;
 
 /// Where the value goes.
 #[derive(Debug, Clone)]
@@ -92,7 +93,9 @@ impl ValueAdd {
         } else {
             insert_part(field.as_text().unwrap_or_default(), target.place - 1, &self.value)
         };
-        access::set_scalar(field, access::untagged(value))
+        access::set_scalar(field, access::untagged(value))?;
+        sharing::settle(resource);
+        Ok(())
     }
 }
 

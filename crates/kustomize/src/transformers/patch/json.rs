@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use sluice_yaml::SequenceIndent;
 
 use super::super::{Load, Transformer};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
 use crate::json_patch::JsonPatch;
 use crate::openapi::Schema;
-use crate::resource::Resource;
+use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 use crate::selector::Selector;
 
@@ -66,6 +67,14 @@ impl Operations {
         kept.retain(|name, _| is_internal(name));
         resource.node = self.0.apply(&resource.node)?;
         resource.shared_values = 0;
+        if kept.contains_key(annotation::NEEDS_HASH) {
+            // The hash of a kind that is not generated counts where things stand in the text that
+            // kustomize makes of the result.
+            let text = resource.node.to_yaml(SequenceIndent::Compact);
+            if let Some(document) = sluice_yaml::parse(text.as_bytes())?.into_iter().next() {
+                resource.node = document.root;
+            }
+        }
         let edited = resource.edit_annotations(|annotations: &mut BTreeMap<_, _>| {
             annotations.extend(kept);
         });

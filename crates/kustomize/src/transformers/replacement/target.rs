@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::field_spec::split_path_with_brackets;
 use crate::resource::Resource;
 use crate::selector::{CompiledSelector, Selector};
+use crate::sharing;
 
 /// Fields of objects.
 #[derive(Debug, Clone)]
@@ -82,6 +83,7 @@ impl Target {
             for (path, parts) in &paths {
                 self.copy(position, &mut resource.node, path, parts, value)
                     .map_err(|failure| resource.located(failure))?;
+                sharing::settle(resource);
             }
             ids.follow(position, resource);
         }
@@ -163,7 +165,7 @@ fn set(node: &mut Node, value: &Node, options: Option<&Options>) -> Result<()> {
             return Err(Failure::new("delimiter option can only be used with scalar nodes")
                 .at(node.position));
         }
-        *node = value.clone();
+        *node = sharing::copy(value);
         return Ok(());
     };
     let Some(Options { delimiter, index, .. }) = delimiter else {
