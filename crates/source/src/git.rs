@@ -13,8 +13,10 @@
 
 mod auth;
 mod clone;
+mod codecommit;
 mod commit;
 mod error;
+mod github_app;
 mod http;
 mod incoming;
 mod make;
@@ -34,8 +36,10 @@ mod tree;
 pub(crate) use auth::percent_decoded;
 pub use auth::{AuthError, GitAuth};
 pub use clone::{Checkout, CloneRequest, Cloned, Reference, ReferencingTag, clone};
+pub use codecommit::{AwsCredentials, CodeCommitError, codecommit_auth, codecommit_region};
 pub use commit::{Commit, Identity, Tag};
 pub use error::{Cause, GitError};
+pub use github_app::{APP_USERNAME, AppToken, GitHubApp, GitHubAppError};
 pub use make::{NewCommit, Repository, Selection};
 pub use memory::MemoryTransport;
 pub use network::Network;

@@ -3,8 +3,10 @@
 mod artifacts;
 mod git_backend;
 mod git_made;
+mod git_network;
 mod git_real;
 mod git_ssh;
 mod golden;
+mod providers;
 mod signatures;
 mod support;

@@ -1,0 +1,125 @@
+//! `provider: aws`: a password for CodeCommit is a signature over the repository's address.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use reqwest::Url;
+use ring::{digest, hmac};
+
+use super::auth::GitAuth;
+use crate::artifact::hex;
+
+/// Temporary credentials of AWS.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct AwsCredentials {
+    /// Id of the key.
+    pub access_key: String,
+    /// The key.
+    pub secret_key: String,
+    /// The session it belongs to.
+    pub session_token: String,
+}
+
+/// An address that is not one of CodeCommit, in Flux's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CodeCommitError {
+    /// Not https.
+    #[error("AWS CodeCommit authentication requires an HTTPS Git URL")]
+    Scheme,
+    /// Another host.
+    #[error("invalid AWS CodeCommit Git URL: {0}")]
+    Host(String),
+}
+
+/// The region in the name of CodeCommit's host.
+pub fn codecommit_region(url: &Url) -> Result<&str, CodeCommitError> {
+    if url.scheme() != "https" {
+        return Err(CodeCommitError::Scheme);
+    }
+    let host = url.host_str().unwrap_or_default();
+    let starts =
+        ["git-codecommit.", "git-codecommit-fips."].iter().any(|start| host.starts_with(start));
+    let ends = [".amazonaws.com", ".amazonaws.com.cn"].iter().any(|end| host.ends_with(end));
+    match host.split('.').nth(1) {
+        Some(region) if starts && ends && host.split('.').count() >= 4 => Ok(region),
+        _ => Err(CodeCommitError::Host(host.to_owned())),
+    }
+}
+
+/// Adds name and password for a repository of CodeCommit. They are good for a quarter of an hour.
+pub fn codecommit_auth(
+    url: &Url,
+    credentials: &AwsCredentials,
+    auth: GitAuth,
+    now: Timestamp,
+) -> Result<GitAuth, CodeCommitError> {
+    let region = codecommit_region(url)?;
+    let host = url.host_str().unwrap_or_default();
+    let moment = TimeZone::UTC.to_datetime(now).strftime("%Y%m%dT%H%M%S").to_string();
+    let date = moment.get(..8).unwrap_or_default();
+    let request = format!("GIT\n{}\n\nhost:{host}\n\nhost\n", url.path());
+    let scope = format!("{date}/{region}/codecommit/aws4_request");
+    let hashed = hex(digest::digest(&digest::SHA256, request.as_bytes()).as_ref());
+    let statement = format!("AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashed}");
+    let mut key = format!("AWS4{}", credentials.secret_key).into_bytes();
+    for part in [date, region, "codecommit", "aws4_request", &statement] {
+        let signing = hmac::Key::new(hmac::HMAC_SHA256, &key);
+        key = hmac::sign(&signing, part.as_bytes()).as_ref().to_vec();
+    }
+    Ok(GitAuth {
+        username: format!("{}%{}", credentials.access_key, credentials.session_token),
+        password: format!("{moment}Z{}", hex(&key)),
+        ..auth
+    })
+}
+
+impl std::fmt::Debug for AwsCredentials {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("AwsCredentials")
+            .field("access_key", &self.access_key)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_is_a_signature_with_its_time() {
+        let url = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/app";
+        let url = Url::parse(url).expect("an address");
+        let credentials = AwsCredentials {
+            access_key: "AKID".into(),
+            secret_key: "SECRET".into(),
+            session_token: "SESSION".into(),
+        };
+        let now = Timestamp::from_second(1_700_000_000).expect("a moment");
+        let auth =
+            codecommit_auth(&url, &credentials, GitAuth::default(), now).expect("credentials");
+        assert_eq!(auth.username, "AKID%SESSION");
+        // Computed apart from this code, by the rules of Signature Version 4.
+        assert_eq!(auth.password, PASSWORD);
+    }
+
+    const PASSWORD: &str =
+        "20231114T221320Z1fef073098f3ceee35330d47a920877ab9ba503ebb1963051b4972d18873eba0";
+
+    #[test]
+    fn other_hosts_are_refused() {
+        for (text, message) in [
+            (
+                "http://git-codecommit.x.amazonaws.com/r",
+                "AWS CodeCommit authentication requires an HTTPS Git URL",
+            ),
+            ("https://github.com/r", "invalid AWS CodeCommit Git URL: github.com"),
+            (
+                "https://git-codecommit.evil.test/r",
+                "invalid AWS CodeCommit Git URL: git-codecommit.evil.test",
+            ),
+        ] {
+            let url = Url::parse(text).expect("an address");
+            assert_eq!(codecommit_region(&url).expect_err("refused").to_string(), message);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What lies between us and a repository: TLS, proxies, redirects, and servers that mean no good.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use sluice_source::git::{Cloned, GitAuth, GitServer, MemoryTransport, NewCommit, Repository};
+use sluice_source::http::{Proxy, TlsOptions};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use crate::support::{branch, chain, clone, network, request, somebody, tree};
+
+const ANY: &str = "127.0.0.1:0";
+
+/// Our own server with one repository, `app.git`.
+async fn plain_server() -> SocketAddr {
+    let mut repository = Repository::new("main");
+    let files = tree(&[("file", "content")]);
+    let new = NewCommit { branch: "main", message: "one", files: &files, by: somebody(1) };
+    repository.commit(&new);
+    let repositories = MemoryTransport::default();
+    repositories.insert("app.git", repository);
+    let listening = GitServer::new(repositories).listen(ANY.parse().expect("an address")).await;
+    let (address, serving) = listening.expect("a loopback port");
+    tokio::spawn(serving);
+    address
+}
+
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Self { issuer: CertifiedIssuer::self_signed(params, key).expect("an authority") }
+    }
+
+    fn pem(&self) -> Vec<u8> {
+        self.issuer.pem().into_bytes()
+    }
+
+    /// A certificate for a name, and its key.
+    fn issue(&self, name: &str) -> (Vec<u8>, Vec<u8>) {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        (certificate.pem().into_bytes(), key.serialize_pem().into_bytes())
+    }
+}
+
+/// Ends TLS in front of a plain server.
+async fn tls_in_front(of: SocketAddr, authority: &Authority, asks_client: bool) -> SocketAddr {
+    let (certificate, key) = authority.issue("127.0.0.1");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("versions");
+    let builder = if asks_client {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(&authority.pem()).expect("PEM")).expect("a root");
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
+    } else {
+        builder.with_no_client_auth()
+    };
+    let chain = vec![CertificateDer::from_pem_slice(&certificate).expect("PEM")];
+    let key = PrivateKeyDer::from_pem_slice(&key).expect("PEM");
+    let config = builder.with_single_cert(chain, key).expect("a certificate");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind(ANY).await.expect("a loopback port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let Ok(mut inner) = TcpStream::connect(of).await else { return };
+                let _ = tokio::io::copy_bidirectional(&mut stream, &mut inner).await;
+            });
+        }
+    });
+    address
+}
+
+/// A proxy with a password; it keeps the first lines of what it is asked.
+async fn proxy() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind(ANY).await.expect("a loopback port");
+    let address = listener.local_addr().expect("an address");
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&asked);
+    let expected = format!("proxy-authorization: Basic {}", BASE64_STANDARD.encode("p:word"));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (log, expected) = (Arc::clone(&log), expected.clone());
+            tokio::spawn(async move {
+                let mut head = vec![0; 8192];
+                let length = stream.read(&mut head).await.unwrap_or_default();
+                head.truncate(length);
+                let text = String::from_utf8_lossy(&head).into_owned();
+                let line = text.lines().next().unwrap_or_default().to_owned();
+                log.lock().expect("not poisoned").push(line.clone());
+                if !text.to_lowercase().contains(&expected.to_lowercase()) {
+                    let refusal = "HTTP/1.1 407 x\r\ncontent-length: 0\r\n\r\n";
+                    let _ = stream.write_all(refusal.as_bytes()).await;
+                    return;
+                }
+                let target = line.split(' ').nth(1).unwrap_or_default();
+                let target =
+                    target.trim_start_matches("http://").split('/').next().unwrap_or_default();
+                let Ok(mut inner) = TcpStream::connect(target).await else { return };
+                let sent = if line.starts_with("CONNECT") {
+                    stream.write_all(b"HTTP/1.1 200 x\r\n\r\n").await
+                } else {
+                    inner.write_all(&head).await
+                };
+                if sent.is_ok() {
+                    let _ = tokio::io::copy_bidirectional(&mut stream, &mut inner).await;
+                }
+            });
+        }
+    });
+    (address, asked)
+}
+
+async fn outcome(url: &str, auth: &GitAuth) -> Result<(), String> {
+    let request = request(url, branch("main"));
+    match sluice_source::git::clone(&network(), &request, auth).await {
+        Ok(Cloned::Checkout(_)) => Ok(()),
+        Ok(other) => Err(format!("{other:?}")),
+        Err(error) => Err(chain(&error)),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trust_and_client_certificates_are_as_given() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let plain = plain_server().await;
+    let trusting = |authority: &Authority| TlsOptions {
+        authorities: authority.pem(),
+        ..TlsOptions::default()
+    };
+    let with = |tls: TlsOptions| GitAuth { tls, ..GitAuth::default() };
+
+    let server = tls_in_front(plain, &authority, false).await;
+    let url = format!("https://{server}/app.git");
+    assert_eq!(outcome(&url, &with(trusting(&authority))).await, Ok(()));
+    let error = outcome(&url, &GitAuth::default()).await.expect_err("unknown authority");
+    assert!(error.contains("certificate"), "{error}");
+    let error = outcome(&url, &with(trusting(&stranger))).await.expect_err("another authority");
+    assert!(error.contains("certificate"), "{error}");
+    let insecure = TlsOptions { insecure: true, ..TlsOptions::default() };
+    assert_eq!(outcome(&url, &with(insecure)).await, Ok(()));
+
+    let server = tls_in_front(plain, &authority, true).await;
+    let url = format!("https://{server}/app.git");
+    assert!(outcome(&url, &with(trusting(&authority))).await.is_err());
+    let (certificate, key) = authority.issue("client");
+    let tls = TlsOptions { certificate, key, ..trusting(&authority) };
+    assert_eq!(outcome(&url, &with(tls)).await, Ok(()));
+    let broken = TlsOptions {
+        authorities: b"-----BEGIN CERTIFICATE-----\n!".to_vec(),
+        ..TlsOptions::default()
+    };
+    assert!(outcome(&url, &with(broken)).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_is_gone_through_with_its_password() {
+    let authority = Authority::new();
+    let plain = plain_server().await;
+    let secured = tls_in_front(plain, &authority, false).await;
+    let (address, asked) = proxy().await;
+    let through = |password: &str| GitAuth {
+        tls: TlsOptions { authorities: authority.pem(), ..TlsOptions::default() },
+        proxy: Some(Proxy {
+            address: format!("http://{address}"),
+            username: "p".into(),
+            password: password.into(),
+        }),
+        ..GitAuth::default()
+    };
+    assert_eq!(outcome(&format!("http://{plain}/app.git"), &through("word")).await, Ok(()));
+    assert_eq!(outcome(&format!("https://{secured}/app.git"), &through("word")).await, Ok(()));
+    let lines = asked.lock().expect("not poisoned").clone();
+    assert!(
+        lines.iter().any(|line| line.starts_with(&format!("GET http://{plain}/app.git/info"))),
+        "{lines:?}"
+    );
+    assert!(lines.iter().any(|line| line.starts_with(&format!("CONNECT {secured}"))), "{lines:?}");
+    assert!(outcome(&format!("https://{secured}/app.git"), &through("wrong")).await.is_err());
+}
+
+/// Answers every request with the same bytes, and keeps quiet afterwards.
+async fn canned(answer: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind(ANY).await.expect("a loopback port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let mut head = vec![0; 8192];
+                let _ = stream.read(&mut head).await;
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.read(&mut head).await;
+            });
+        }
+    });
+    address
+}
+
+fn http(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} x\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_followed() {
+    let plain = plain_server().await;
+    let location =
+        format!("location: http://{plain}/app.git/info/refs?service=git-upload-pack\r\n");
+    let moved = canned(http(301, &location, b"")).await;
+    assert_eq!(outcome(&format!("http://{moved}/old"), &GitAuth::default()).await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_answers_are_errors_in_time() {
+    const SMART: &str = "content-type: application/x-git-upload-pack-advertisement\r\n";
+    let cases: [(&str, Vec<u8>, &str); 11] = [
+        ("no answer", Vec::new(), "context deadline exceeded"),
+        ("half a head", b"HTTP/1.1 200".to_vec(), "context deadline exceeded"),
+        ("not HTTP", b"SSH-2.0-x\r\n".to_vec(), "error sending request"),
+        ("a web page", http(200, "content-type: text/html\r\n", b"<html>"), "smart protocol"),
+        ("nothing", http(200, SMART, b""), "hung up"),
+        ("no length", http(200, SMART, b"zzzzabc"), "pkt-line length"),
+        ("a cut line", http(200, SMART, b"00ff# service"), "hung up"),
+        ("an error", http(200, SMART, b"000cERR nope"), "remote error: nope"),
+        ("no name", http(200, SMART, b"0009abcd\n0000"), "ref line"),
+        ("403", http(403, "", b"go away"), "authorization failed: go away"),
+        ("500", http(500, "", b""), "status code: 500"),
+    ];
+    for (name, answer, expected) in cases {
+        let address = canned(answer).await;
+        let mut request = request(&format!("http://{address}/app"), branch("main"));
+        request.timeout = Duration::from_millis(1500);
+        let error = clone(&network(), &request).await.expect_err(name);
+        assert!(chain(&error).contains(expected), "{name}: {}", chain(&error));
+    }
+}
