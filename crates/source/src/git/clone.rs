@@ -109,7 +109,8 @@ pub async fn clone(
         let session = Session::open(transport, request, auth)?;
         session.run().await
     };
-    tokio::time::timeout(request.timeout, work).await.unwrap_or(Err(GitError::Timeout))
+    let late = |_| Err(GitError::Timeout { url: request.url.clone() });
+    tokio::time::timeout(request.timeout, work).await.unwrap_or_else(late)
 }
 
 /// The commit that a reference means on the remote now.
@@ -264,7 +265,9 @@ impl<'a> Session<'a> {
     async fn by_commit(&self) -> Result<Option<Target>, GitError> {
         let Reference { branch, commit, name, .. } = &self.request.reference;
         let unresolved = |source| GitError::Commit { commit: commit.clone(), source };
-        let id: ObjectId = commit.parse().map_err(unresolved)?;
+        // What can be no name of an object names none that is there.
+        let id: ObjectId =
+            commit.parse().map_err(|_| unresolved(Cause::ObjectNotFound(commit.clone())))?;
         let branch_ref =
             if branch.is_empty() { String::new() } else { format!("refs/heads/{branch}") };
         let reference = if name.is_empty() { branch_ref.clone() } else { name.clone() };
@@ -290,7 +293,7 @@ impl<'a> Session<'a> {
         let history = self.fetch(FetchRequest { wants: tips, depth: None, filter }).await?;
         match history.get(&id) {
             Some(object) if object.kind == ObjectKind::Commit => Ok(Some(target)),
-            _ => Err(unresolved(Cause::ObjectNotFound(id))),
+            _ => Err(unresolved(Cause::ObjectNotFound(id.to_string()))),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Why a repository could not be fetched, in the words that users of Flux know.
 
-use super::object::ObjectId;
 use crate::http::HttpError;
 
 /// What went wrong, and at which step. Joined with their sources by `: `, these are the messages
@@ -68,8 +67,11 @@ pub enum GitError {
     #[error(transparent)]
     Auth(#[from] super::auth::AuthError),
     /// It took too long.
-    #[error("context deadline exceeded")]
-    Timeout,
+    #[error("unable to clone '{url}': context deadline exceeded")]
+    Timeout {
+        /// The repository.
+        url: String,
+    },
 }
 
 /// What lies below: the network, the protocol, the objects.
@@ -98,9 +100,9 @@ pub enum Cause {
     /// The remote has no such ref.
     #[error("couldn't find remote ref {0:?}")]
     RefNotFound(String),
-    /// An object that should have come did not.
-    #[error("object {0} not found")]
-    ObjectNotFound(ObjectId),
+    /// An object that should have come did not; its name is in here.
+    #[error("object not found")]
+    ObjectNotFound(String),
     /// The remote said an error itself.
     #[error("remote error: {0}")]
     Remote(String),

@@ -204,7 +204,7 @@ impl Repository {
         selection: &mut Selection,
         commits: &mut Vec<(ObjectId, u32)>,
     ) -> Result<(), Cause> {
-        let object = self.objects.get(&want).ok_or(Cause::ObjectNotFound(want))?;
+        let object = self.objects.get(&want).ok_or(Cause::ObjectNotFound(want.to_string()))?;
         match object.kind {
             ObjectKind::Commit => commits.push((want, 1)),
             ObjectKind::Tag => {
@@ -281,4 +281,36 @@ fn signature_line(by: &Identity) -> String {
 
 fn with_newline(message: &str) -> String {
     if message.ends_with('\n') { message.to_owned() } else { format!("{message}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_checked_out(
+            files in proptest::collection::btree_map("[a-c.-]{1,3}(/[a-cé ]{1,4}){0,3}", any::<(Vec<u8>, bool)>(), 0..12),
+        ) {
+            let mut tree = SourceTree::default();
+            for (path, (content, executable)) in files {
+                let _ = tree.insert(&path, Node::File { content: content.into(), executable });
+            }
+            let mut repository = Repository::new("main");
+            let root = repository.add_tree(&tree);
+            let found = super::super::tree::checkout(repository.objects(), root, &[]);
+            prop_assert_eq!(found.expect("checked out").files, tree);
+        }
+    }
+
+    #[test]
+    fn names_are_those_that_git_gives() {
+        let mut repository = Repository::new("main");
+        assert_eq!(
+            repository.add_tree(&SourceTree::default()).to_string(),
+            "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        );
+    }
 }

@@ -159,7 +159,7 @@ impl Objects {
                 object.kind.name(),
                 kind.name()
             ))),
-            None => Err(Cause::ObjectNotFound(*id)),
+            None => Err(Cause::ObjectNotFound(id.to_string())),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use sluice_source::artifact::Revision;
 use sluice_source::git::{
-    Cloned, GitServer, GitTransport, MemoryTransport, NewCommit, ObjectId, Reference, Repository,
+    Cloned, GitServer, GitTransport, MemoryTransport, NewCommit, ObjectId, ObjectKind, Reference,
+    Repository,
 };
 use sluice_source::tree::Node;
 
@@ -112,6 +113,14 @@ async fn what_is_not_there_is_said_in_flux_words(
             reference("tag", "nope"),
             format!("unable to clone '{url}': couldn't find remote ref \"refs/tags/nope\""),
         ),
+        (
+            reference("commit", "abc"),
+            "unable to resolve commit object for 'abc': object not found".to_owned(),
+        ),
+        (
+            reference("semver", "nonsense"),
+            "semver parse error: improper constraint: \"nonsense\"".to_owned(),
+        ),
         (reference("semver", ">9"), "no match found for semver: >9".to_owned()),
         (
             reference("name", "refs/heads/nope"),
@@ -123,7 +132,7 @@ async fn what_is_not_there_is_said_in_flux_words(
         ),
         (
             Reference { branch: "main".into(), ..reference("commit", &aside) },
-            format!("unable to resolve commit object for '{aside}': object {aside} not found"),
+            format!("unable to resolve commit object for '{aside}': object not found"),
         ),
     ];
     for (reference, message) in cases {
@@ -173,6 +182,67 @@ async fn a_repository_in_memory_is_a_remote() {
     let error = clone(&transport, &request(url, reference("tag", "x"))).await.expect_err("empty");
     let message = format!("unable to clone: remote repository is empty: git repository: '{url}'");
     assert_eq!(chain(&error), message);
+}
+
+/// A commit whose directory has a submodule at `sub`.
+fn with_submodule(repository: &mut Repository, url: &str, commit: ObjectId) -> ObjectId {
+    let text = format!("[submodule \"sub\"]\n\tpath = sub\n\turl = {url}\n");
+    let modules = repository.add_object(ObjectKind::Blob, text);
+    let mut data = Vec::new();
+    for (entry, id) in [("100644 .gitmodules\0", modules), ("160000 sub\0", commit)] {
+        data.extend_from_slice(entry.as_bytes());
+        data.extend_from_slice(id.as_bytes());
+    }
+    let root = repository.add_object(ObjectKind::Tree, data);
+    let by = "A <a@b> 1 +0000";
+    let text = format!("tree {root}\nauthor {by}\ncommitter {by}\n\nx\n");
+    let id = repository.add_object(ObjectKind::Commit, text);
+    repository.set_ref("refs/heads/main", Some(id));
+    id
+}
+
+#[tokio::test]
+async fn submodules_come_along_when_asked_for_and_not_for_ever() {
+    let transport = MemoryTransport::default();
+    let mut inner = Repository::new("main");
+    let files = tree(&[("lib", "inner")]);
+    let new = NewCommit { branch: "main", message: "x", files: &files, by: somebody(1) };
+    let commit = inner.commit(&new);
+    transport.insert("https://git.test/org/inner", inner);
+    let mut middle = Repository::new("main");
+    let commit = with_submodule(&mut middle, "../inner", commit);
+    transport.insert("https://git.test/org/middle", middle);
+    let mut outer = Repository::new("main");
+    with_submodule(&mut outer, "https://git.test/org/middle", commit);
+    transport.insert("https://git.test/outer", outer.clone());
+    let mut main = request("https://git.test/outer", branch("main"));
+    let found = checkout(&transport, &main).await;
+    assert_eq!(listing(&found.files), [".gitmodules [submodule \"sub\"]", "sub/"]);
+    main.recurse_submodules = true;
+    let found = checkout(&transport, &main).await;
+    assert_eq!(listing(&found.files).last().map(String::as_str), Some("sub/sub/lib inner"));
+
+    // A long row of repositories that each hold the one before ends at a depth.
+    let mut last = commit;
+    for number in 0..15 {
+        let mut repository = Repository::new("main");
+        let before = if number == 0 { "middle".to_owned() } else { format!("r{}", number - 1) };
+        last = with_submodule(&mut repository, &format!("https://git.test/org/{before}"), last);
+        transport.insert(&format!("https://git.test/org/r{number}"), repository);
+    }
+    let mut deep = request("https://git.test/org/r14", branch("main"));
+    deep.recurse_submodules = true;
+    let found = checkout(&transport, &deep).await;
+    assert_eq!(found.files.iter().filter(|(path, _)| path.ends_with("sub")).count(), 11);
+
+    // What cannot be fetched is named with its place.
+    with_submodule(&mut outer, "https://git.test/gone", commit);
+    transport.insert("https://git.test/outer", outer);
+    let error = clone(&transport, &main).await.expect_err("gone");
+    assert_eq!(
+        chain(&error),
+        "submodule 'sub': unable to clone 'https://git.test/gone': repository not found: "
+    );
 }
 
 #[tokio::test]
