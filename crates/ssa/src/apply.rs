@@ -24,7 +24,7 @@ use crate::wait::{WaitOptions, WaitTarget};
 use check::{Mode, Verdict};
 use write::Pending;
 
-pub use options::ApplyOptions;
+pub use options::{ApplyOptions, Knowledge};
 pub use plan::Planned;
 
 /// How many objects are looked at, or written, at a time.

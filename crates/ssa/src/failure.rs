@@ -128,6 +128,9 @@ impl ApiError {
         if message.contains("failed calling webhook") {
             return ErrorClass::Dependency;
         }
+        if message.contains("object is being deleted") {
+            return ErrorClass::Transient;
+        }
         if message.contains("denied the request") || message.contains("ValidatingAdmissionPolicy") {
             return ErrorClass::Policy;
         }

@@ -31,7 +31,7 @@ mod prune;
 mod resource;
 mod wait;
 
-pub use apply::{Applier, ApplyOptions, Desired, Planned};
+pub use apply::{Applier, ApplyOptions, Desired, Knowledge, Planned};
 pub use change::{Action, Change, ChangeSet};
 pub use discovery::Discovery;
 pub use drift::{Difference, differences, has_drifted, mask_secrets, render};

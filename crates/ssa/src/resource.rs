@@ -1,6 +1,7 @@
 //! The requests this crate makes, on objects of any kind, as JSON.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -16,6 +17,12 @@ const WATCH_SECONDS: u32 = 290;
 
 /// How many objects are asked for at once.
 const PAGE: u32 = 500;
+
+/// How often a request is sent again because the server asks for it.
+const RETRIES: usize = 10;
+
+/// How long the server can make a request wait, in seconds.
+const MOST_SECONDS: u32 = 30;
 
 /// Where objects of a kind are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +216,23 @@ fn request(
     builder.body(bytes).map_err(|error| ApiError::Transport(error.to_string()))
 }
 
+/// Sends a request, again where the server asks to come back later, as Go's client does. What is
+/// sent twice is done once: reads, applies, and deletions of one very object.
 async fn send(client: &Client, request: Request<Vec<u8>>) -> Result<Value, ApiError> {
+    for _ in 0..RETRIES {
+        let error = match client.request::<Value>(request.clone()).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let kube::Error::Api(status) = &error else { return Err(error.into()) };
+        let asked = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+        let seconds = match status.code {
+            429 => asked.max(1),
+            500.. if asked > 0 => asked,
+            _ => return Err(error.into()),
+        };
+        tokio::time::sleep(Duration::from_secs(u64::from(seconds.min(MOST_SECONDS)))).await;
+    }
     Ok(client.request::<Value>(request).await?)
 }
 

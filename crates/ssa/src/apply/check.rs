@@ -69,6 +69,16 @@ impl Applier {
         mode: Mode,
         defined: &Defined,
     ) -> Result<Verdict, Failure> {
+        if let Some(knowledge) = &options.knowledge
+            && let Some(state) = knowledge.settled(&key, &object)
+        {
+            let key = ObjectKey::of(&state);
+            return Ok(Verdict::Done(Change {
+                key,
+                action: Action::Unchanged,
+                state: Some(state),
+            }));
+        }
         let resource =
             self.resolve(&key, defined).await.map_err(|error| Failure::dry_run(&key, &error))?;
         let mut live = self.read(&resource, &key).await?;

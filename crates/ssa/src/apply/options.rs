@@ -1,8 +1,11 @@
 //! How objects are applied, and Flux's own choice.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use sluice_api::names::annotations::{
     KUSTOMIZE_CHECKSUM, KUSTOMIZE_FORCE, KUSTOMIZE_RECONCILE, KUSTOMIZE_SSA, ssa,
 };
@@ -11,7 +14,15 @@ use sluice_api::names::{DISABLED, ENABLED};
 use crate::ignore::IgnoreRules;
 use crate::managers::{Cleanup, FieldManager, Operation};
 use crate::metadata::{Marks, Owner};
+use crate::object::ObjectKey;
 use crate::order::GroupKind;
+
+/// What somebody who watches the cluster knows about it. Saves looking at objects that nobody touched.
+pub trait Knowledge: Debug + Send + Sync {
+    /// The object in the cluster, if it was applied from exactly this one and has not been touched
+    /// since. It is then neither read nor tried.
+    fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Value>;
+}
 
 /// How objects are applied.
 #[derive(Clone, Debug)]
@@ -34,6 +45,8 @@ pub struct ApplyOptions {
     pub ignore: IgnoreRules,
     /// How long a stage may take to get ready, and an object to go away before it is made anew.
     pub wait_timeout: Duration,
+    /// What is known about the cluster without asking it.
+    pub knowledge: Option<Arc<dyn Knowledge>>,
 }
 
 impl Default for ApplyOptions {
@@ -48,6 +61,7 @@ impl Default for ApplyOptions {
             migrate_api_version: false,
             ignore: IgnoreRules::default(),
             wait_timeout: Duration::from_mins(1),
+            knowledge: None,
         }
     }
 }

@@ -136,10 +136,15 @@ impl Observer {
         }
     }
 
-    /// The version to watch from without reading first: only known if there is one object.
+    /// The version to watch from without reading first: only known if there is one object, and of no
+    /// use where more than the object counts.
     fn known_version(&self) -> Option<String> {
         self.choice.name.as_ref()?;
-        self.members.values().next()?.since.clone()
+        let member = self.members.values().next()?;
+        if self.checks.depends_on_time(&member.key.id) {
+            return None;
+        }
+        member.since.clone()
     }
 
     fn namespace(&self) -> String {

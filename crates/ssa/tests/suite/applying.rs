@@ -1,8 +1,11 @@
 //! What is applied, in which order, and that it is applied once.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 use sluice_api::shared::kustomize::IgnoreRule;
-use sluice_ssa::{Action, IgnoreRules, Inventory};
+use sluice_ssa::{Action, IgnoreRules, Inventory, Knowledge, ObjectId, ObjectKey};
 
 use crate::ground::{
     Ground, config_map, deployment, namespace, options, owned, widget, widget_definition,
@@ -180,4 +183,35 @@ async fn ignored_fields_stay_as_others_set_them() {
     let object = ground.get(path).await.unwrap();
     assert_eq!(object["spec"]["replicas"], 7);
     assert_eq!(object["spec"]["template"]["spec"]["containers"][0]["image"], "web:2");
+}
+
+/// What was applied, and what came of it.
+#[derive(Debug)]
+struct Remembered(BTreeMap<ObjectId, (Value, Value)>);
+
+impl Knowledge for Remembered {
+    fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Value> {
+        let (applied, state) = self.0.get(&key.id)?;
+        (applied == desired).then(|| state.clone())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_known_to_be_untouched_is_not_asked_for() {
+    let ground = Ground::still();
+    let objects = owned(vec![config_map("a", "1"), config_map("b", "1")]);
+    let changes = ground.applier.apply(objects.clone(), &options()).await.unwrap();
+    let states = changes.entries.iter().map(|change| change.state.clone().unwrap());
+    let known = objects.iter().map(|desired| desired.object.clone()).zip(states);
+    let known = known.map(|(object, state)| (ObjectKey::of(&object).id, (object, state))).collect();
+    let mut options = options();
+    options.knowledge = Some(Arc::new(Remembered(known)));
+    ground.asked();
+    let again = ground.applier.apply(objects, &options).await.unwrap();
+    assert_eq!(again.to_string(), "ConfigMap/default/a unchanged\nConfigMap/default/b unchanged");
+    assert_eq!(ground.asked(), 0);
+    let changed = owned(vec![config_map("a", "2"), config_map("b", "1")]);
+    let again = ground.applier.apply(changed, &options).await.unwrap();
+    assert_eq!(again.log(), "ConfigMap/default/a configured");
+    assert_eq!(ground.asked(), 3);
 }

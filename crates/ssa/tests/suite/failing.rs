@@ -84,3 +84,26 @@ async fn a_namespaced_object_without_a_namespace_is_the_authors_mistake() {
     );
     assert_eq!(error.class(), ErrorClass::DesiredState);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_busy_is_asked_again() {
+    let ground = Ground::still().busy(5);
+    let begun = tokio::time::Instant::now();
+    let changes = ground.apply(vec![config_map("a", "1")]).await.unwrap();
+    assert_eq!(changes.to_string(), "ConfigMap/default/a created");
+    assert_eq!(begun.elapsed().as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_account_may_not_do_is_told_as_such() {
+    let ground = Ground::still().impersonating("tenant");
+    let error = ground.apply(vec![config_map("a", "1")]).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "ConfigMap/default/a dry-run failed (Forbidden): configmaps \"a\" is forbidden: User \
+         \"tenant\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \
+         \"default\""
+    );
+    assert_eq!(error.class(), ErrorClass::Rbac);
+    assert_eq!(ground.writes(), Vec::<String>::new());
+}

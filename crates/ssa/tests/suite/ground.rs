@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
@@ -24,7 +25,7 @@ pub(crate) struct Ground {
 impl Ground {
     /// A cluster in which only namespaces and definitions are looked after.
     pub(crate) fn still() -> Self {
-        Self::on(Cluster::builder().seed(1).rollouts(false).build())
+        Self::on(Cluster::builder().seed(1).rollouts(false).workloads(false).build())
     }
 
     /// A cluster in which everything runs.
@@ -32,12 +33,49 @@ impl Ground {
         Self::on(Cluster::builder().seed(1).build())
     }
 
+    /// The same cluster in the name of somebody else.
+    pub(crate) fn impersonating(self, name: &str) -> Self {
+        let name = http::HeaderValue::from_str(name).unwrap();
+        Self::with(self.cluster, Some(name), Arc::default())
+    }
+
+    /// The same cluster, which turns away so many requests before it takes one.
+    pub(crate) fn busy(self, times: usize) -> Self {
+        Self::with(self.cluster, None, Arc::new(Mutex::new(times)))
+    }
+
     fn on(cluster: Cluster) -> Self {
+        Self::with(cluster, None, Arc::default())
+    }
+
+    fn with(
+        cluster: Cluster,
+        user: Option<http::HeaderValue>,
+        refusals: Arc<Mutex<usize>>,
+    ) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let log = requests.clone();
-        let service = cluster.service().map_request(move |request: http::Request<Body>| {
+        let inner = cluster.service();
+        let service = tower::service_fn(move |mut request: http::Request<Body>| {
             log.lock().unwrap().push(format!("{} {}", request.method(), request.uri()));
-            request
+            if let Some(user) = &user {
+                request.headers_mut().insert("impersonate-user", user.clone());
+            }
+            let mut left = refusals.lock().unwrap();
+            let refused = *left > 0;
+            *left = left.saturating_sub(1);
+            let inner = inner.clone();
+            async move {
+                if refused {
+                    let text = "Too many requests, please try again later.".to_owned();
+                    let body = text.map_err(tower::BoxError::from).boxed_unsync();
+                    return Ok(http::Response::builder().status(429).body(body).unwrap());
+                }
+                let answer = inner.oneshot(request).await;
+                answer.map(|answer| {
+                    answer.map(|body| body.map_err(tower::BoxError::from).boxed_unsync())
+                })
+            }
         });
         let client = Client::new(service, "default");
         let clock = Arc::new(Frozen(Timestamp::constant(1_790_000_000, 0)));

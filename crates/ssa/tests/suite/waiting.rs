@@ -181,3 +181,78 @@ async fn watches_that_end_and_histories_that_are_forgotten_lose_nothing() {
     });
     ground.applier.wait(targets(&changes), &within(120)).await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_may_not_watch_asks_now_and_then() {
+    let ground = Ground::running();
+    let rules = json!([
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "create", "patch"]},
+    ]);
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": "tenant", "namespace": "default"}, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": "tenant", "namespace": "default"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "tenant"}],
+    });
+    let authenticated = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": "tenant-discovery"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:discovery"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "tenant"}],
+    });
+    ground.apply(vec![role, binding, authenticated]).await.unwrap();
+    let ground = ground.impersonating("tenant");
+    let changes = ground.apply(vec![deployment("web", 1)]).await.unwrap();
+    ground.asked();
+    ground.applier.wait(targets(&changes), &within(120)).await.unwrap();
+    let asked = ground.asked();
+    assert!((2..20).contains(&asked), "{asked} requests");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stateful_set_fails_with_its_pods() {
+    let ground = Ground::still();
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {
+            "replicas": 1, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
+            "template": {
+                "metadata": {"labels": {"app": "db"}},
+                "spec": {"containers": [{"name": "db", "image": "db:1"}]},
+            },
+        },
+    });
+    let changes = ground.apply(vec![set]).await.unwrap();
+    // The namespace gets its account in the meantime.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "db-0", "namespace": "default", "labels": {"app": "db"}},
+        "spec": {"containers": [{"name": "db", "image": "db:1"}]},
+    });
+    ground.send("POST", "/api/v1/namespaces/default/pods", "application/json", &pod).await;
+    let waiting = tokio::spawn({
+        let (applier, waited) = (ground.applier.clone(), targets(&changes));
+        async move { applier.wait(waited, &within(600)).await }
+    });
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert!(!waiting.is_finished());
+    let waits = json!({"reason": "CrashLoopBackOff", "message": "back-off"});
+    let status = json!({"status": {"phase": "Running", "conditions": [], "containerStatuses": [{
+        "name": "db", "image": "db:1", "imageID": "", "ready": false, "restartCount": 3,
+        "state": {"waiting": waits},
+    }]}});
+    let path = "/api/v1/namespaces/default/pods/db-0/status";
+    ground.send("PATCH", path, "application/merge-patch+json", &status).await;
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "failed early due to stalled resources: [StatefulSet/default/db status: 'Failed']"
+    );
+    assert_eq!(error.objects().first().unwrap().seen.message, "1 pods have failed");
+}
