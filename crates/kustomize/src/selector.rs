@@ -7,9 +7,9 @@ use regex::Regex;
 use crate::decode::Fields;
 use crate::failure::Result;
 use crate::go_regex;
-use crate::id::{Gvk, ResourceId};
+use crate::id::{Gvk, ResourceId, split_api_version};
 use crate::openapi::Schema;
-use crate::resource::Resource;
+use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 use labels::LabelSelector;
 
@@ -83,16 +83,27 @@ impl CompiledSelector {
         Ok(selected)
     }
 
+    /// Asked of every resource for every patch, so it copies nothing before the name fits.
     fn selects(&self, resource: &Resource, schema: &Schema) -> Result<bool> {
-        // The cheap questions come first; only labels can be wrong, and they are asked last.
-        if !self.matches_gvk(&resource.gvk()) {
+        let (group, version) = split_api_version(resource.api_version());
+        if !self.kind.matches(resource.kind())
+            || !self.group.matches(group)
+            || !self.version.matches(version)
+        {
             return Ok(false);
         }
-        let (is, was) = (resource.id(schema), resource.original_id(schema));
-        let fits = (self.namespace.matches(was.effective_namespace())
-            || self.namespace.matches(is.effective_namespace()))
-            && (self.name.matches(&was.name) || self.name.matches(&is.name));
-        Ok(fits && self.matches_labels(resource)? && self.matches_annotations(resource)?)
+        let first = |history| resource.annotation(history).and_then(|all| all.split(',').next());
+        let was_called = first(annotation::PREVIOUS_NAMES);
+        let has_name = self.name.matches(resource.name())
+            || was_called.is_some_and(|name| self.name.matches(name));
+        if !has_name {
+            return Ok(false);
+        }
+        let has_namespace = matches!(self.namespace, Pattern::Anything)
+            || self.namespace.matches(resource.original_id(schema).effective_namespace())
+            || self.namespace.matches(resource.id(schema).effective_namespace());
+        // Only labels can be wrong, and they are asked last.
+        Ok(has_namespace && self.matches_labels(resource)? && self.matches_annotations(resource)?)
     }
 
     /// Whether an id fits, with the namespace as it is written.
@@ -102,7 +113,7 @@ impl CompiledSelector {
             && self.namespace.matches(&id.namespace)
     }
 
-    pub(crate) fn matches_gvk(&self, gvk: &Gvk) -> bool {
+    fn matches_gvk(&self, gvk: &Gvk) -> bool {
         self.group.matches(&gvk.group)
             && self.version.matches(&gvk.version)
             && self.kind.matches(&gvk.kind)
