@@ -23,18 +23,18 @@ pub(super) fn set(
     for resource in resources.iter_mut_keeping_ids() {
         let known = resource.shared_values;
         let (mut is_added, mut is_changed) = (false, false);
-        specs.apply(&mut resource.node, Some(Creation::MAPPING), &mut |map| {
-            for (number, (name, value)) in (known + 1..).zip(entries) {
+        // One entry after the other: what one makes may be where the next is looked for.
+        for (number, (name, value)) in (known + 1..).zip(entries) {
+            specs.apply(&mut resource.node, Some(Creation::MAPPING), &mut |map| {
                 match map.field(name) {
                     Some(old) => is_changed |= sharing::is_marked(old),
                     None => is_added = true,
                 }
                 let mut value = Node::text(value.as_str());
                 sharing::mark(&mut value, number);
-                access::set(map, name, value)?;
-            }
-            Ok(())
-        })?;
+                access::set(map, name, value)
+            })?;
+        }
         if is_added {
             resource.shared_values += entries.len();
         }

@@ -119,6 +119,19 @@ mod tests {
     }
 
     #[test]
+    fn the_second_label_sees_what_the_first_made() {
+        let field = FieldSpec { path: "spec/selector".to_owned(), ..FieldSpec::default() };
+        let wanted =
+            LabelFields { include_selectors: true, fields: vec![field], ..LabelFields::default() };
+        let labels = ["a", "b"].map(|name| (name.to_owned(), "v".to_owned()));
+        let config = TransformerConfig::default_config();
+        let labels = Labels::of_entry(labels.into(), &wanted, config).unwrap();
+        let after = transformed(&labels, DEPLOYMENT).unwrap();
+        let selector = "  selector:\n    b: v\n    matchLabels:\n      a: v\n      b: v\n";
+        assert!(after.contains(selector), "{after}");
+    }
+
+    #[test]
     fn a_label_added_in_several_places_stays_one() {
         let config = TransformerConfig::default_config();
         let set = |value: &str, wanted: &LabelFields| {
