@@ -19,6 +19,8 @@ use tower::ServiceExt as _;
 pub(crate) struct Ground {
     pub(crate) cluster: Cluster,
     pub(crate) applier: Applier,
+    /// Everybody else.
+    others: Client,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
@@ -80,7 +82,20 @@ impl Ground {
         let client = Client::new(service, "default");
         let clock = Arc::new(Frozen(Timestamp::constant(1_790_000_000, 0)));
         let applier = Applier::new(client, Discovery::new(), Owner::kustomize(), clock);
-        Self { cluster, applier, requests }
+        let others = Client::new(cluster.service(), "default");
+        Self { cluster, applier, others, requests }
+    }
+
+    /// A real cluster; the embedded one stands idle.
+    pub(crate) async fn real(kubeconfig: &str) -> Self {
+        let config = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+        let choice = kube::config::KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(config, &choice).await.unwrap();
+        let client = Client::try_from(config).unwrap();
+        let clock = Arc::new(Frozen(Timestamp::constant(1_790_000_000, 0)));
+        let owner = Owner::kustomize();
+        let applier = Applier::new(client.clone(), Discovery::new(), owner, clock);
+        Self { applier, others: client, ..Self::still() }
     }
 
     pub(crate) fn with_health_checks(mut self, checks: HealthChecks) -> Self {
@@ -102,10 +117,6 @@ impl Ground {
         std::mem::take(&mut *self.requests.lock().unwrap()).len()
     }
 
-    pub(crate) fn client(&self) -> Client {
-        Client::new(self.cluster.service(), "default")
-    }
-
     /// Somebody else's request.
     pub(crate) async fn send(
         &self,
@@ -120,7 +131,7 @@ impl Ground {
             .header("content-type", content_type)
             .body(body.to_string().into_bytes())
             .unwrap();
-        self.client().request(request).await.unwrap()
+        self.others.request(request).await.unwrap()
     }
 
     /// The code that somebody else's request is answered with.
@@ -137,12 +148,12 @@ impl Ground {
             .header("content-type", content_type)
             .body(Body::from(body.to_string().into_bytes()))
             .unwrap();
-        self.client().send(request).await.unwrap().status().as_u16()
+        self.others.send(request).await.unwrap().status().as_u16()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Option<Value> {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        match self.client().request(request).await {
+        match self.others.request(request).await {
             Ok(object) => Some(object),
             Err(kube::Error::Api(status)) if status.code == 404 => None,
             Err(error) => panic!("{error}"),

@@ -167,27 +167,35 @@ async fn differences(ground: &Ground, story: &Value) -> (usize, Vec<String>) {
     (steps, out)
 }
 
-#[tokio::test(start_paused = true)]
-async fn every_story_comes_to_what_flux_makes_of_it() {
+async fn play_all(ground: &Ground) {
     let recording = std::env::var("SSA_RECORDING").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded/flux-ssa-0.76.2.jsonl.gz").to_owned()
     });
     let file = File::open(&recording).expect("the recording is there");
-    // Each story has a namespace of its own.
-    let ground = Ground::still();
     let (mut stories, mut steps, mut wrong) = (0, 0, Vec::new());
     for line in BufReader::new(GzDecoder::new(file)).lines() {
         let story: Value = serde_json::from_str(&line.unwrap()).expect("a story is JSON");
-        let (played, found) = differences(&ground, &story).await;
+        // Each story has a namespace of its own.
+        let (played, found) = differences(ground, &story).await;
         stories += 1;
         steps += played;
         wrong.extend(found);
     }
     let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
-    assert!(
-        wrong.is_empty(),
-        "{} of {stories} stories differ ({steps} steps):\n{shown}",
-        wrong.len()
-    );
+    let count = wrong.len();
+    assert!(count == 0, "{count} of {stories} stories differ ({steps} steps):\n{shown}");
     assert!(steps > 500, "only {steps} steps");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_story_comes_to_what_flux_makes_of_it() {
+    play_all(&Ground::still()).await;
+}
+
+/// The same on a real server, fresh from `conformance/peers/up`, if there is one.
+#[tokio::test]
+async fn every_story_comes_to_the_same_on_a_real_server() {
+    if let Ok(kubeconfig) = std::env::var("SSA_KUBECONFIG") {
+        play_all(&Ground::real(&kubeconfig).await).await;
+    }
 }
