@@ -6,6 +6,7 @@ mod plan;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
@@ -31,12 +32,22 @@ pub use plan::Planned;
 const CONCURRENCY: usize = 4;
 
 /// An object as it should be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Desired {
     /// The object, normalised.
     pub object: Value,
     /// Where it comes from.
     pub place: Option<Place>,
+}
+
+/// Without the object, which may be a Secret.
+impl fmt::Debug for Desired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desired")
+            .field("key", &ObjectKey::of(&self.object))
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
 }
 
 impl From<Value> for Desired {

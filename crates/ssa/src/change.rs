@@ -44,7 +44,7 @@ impl Action {
 }
 
 /// What was done to one object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Change {
     /// Which object, as the server names it.
     pub key: ObjectKey,
@@ -53,6 +53,16 @@ pub struct Change {
     /// The object as the server last showed it, without managed fields: where a wait for health
     /// starts from. Absent if it was skipped or deleted.
     pub state: Option<Value>,
+}
+
+/// Without the object, which may be a Secret.
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Change")
+            .field("key", &self.key)
+            .field("action", &self.action)
+            .finish_non_exhaustive()
+    }
 }
 
 /// `Kind/namespace/name action`.

@@ -41,9 +41,13 @@ pub fn set_metadata(
         if entries.is_empty() {
             continue;
         }
-        let Some(root) = object.as_object_mut() else { return };
-        let metadata = child(root, "metadata");
-        let map = child(metadata, field);
+        let Some(map) = object
+            .as_object_mut()
+            .and_then(|root| child(root, "metadata"))
+            .and_then(|metadata| child(metadata, field))
+        else {
+            return;
+        };
         for (key, value) in entries {
             map.insert(key.clone(), Value::from(value.clone()));
         }
@@ -51,15 +55,12 @@ pub fn set_metadata(
 }
 
 /// The map in a field, which is made if there is none.
-fn child<'m>(map: &'m mut Map<String, Value>, field: &str) -> &'m mut Map<String, Value> {
+fn child<'m>(map: &'m mut Map<String, Value>, field: &str) -> Option<&'m mut Map<String, Value>> {
     let value = map.entry(field).or_insert(Value::Null);
     if !value.is_object() {
         *value = Value::Object(Map::new());
     }
-    match value {
-        Value::Object(map) => map,
-        _ => unreachable!("it was just made a map"),
-    }
+    value.as_object_mut()
 }
 
 /// A label's or annotation's text.

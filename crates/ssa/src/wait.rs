@@ -22,12 +22,19 @@ use observe::{Member, Observer};
 const WATCHED_ALONE: usize = 4;
 
 /// An object to wait for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct WaitTarget {
     /// Which object.
     pub key: ObjectKey,
     /// The object as last seen; saves asking for it.
     pub state: Option<Value>,
+}
+
+/// Without the object, which may be a Secret.
+impl fmt::Debug for WaitTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitTarget").field("key", &self.key).finish_non_exhaustive()
+    }
 }
 
 impl From<&Change> for WaitTarget {

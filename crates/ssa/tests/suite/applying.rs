@@ -215,3 +215,24 @@ async fn what_is_known_to_be_untouched_is_not_asked_for() {
     assert_eq!(again.log(), "ConfigMap/default/a configured");
     assert_eq!(ground.asked(), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn secrets_reach_no_log() {
+    let ground = Ground::still();
+    let secret = |word: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"},
+            "stringData": {"password": word},
+        })
+    };
+    // "first" and "second", as they are stored.
+    let hidden = ["Zmlyc3Q=", "c2Vjb25k"];
+    let changes = ground.apply(vec![secret("first")]).await.unwrap();
+    let desired = owned(vec![secret("second")]);
+    let planned = ground.applier.plan(desired.clone(), &options()).await;
+    let texts = [format!("{changes:?}"), format!("{desired:?}"), format!("{planned:?}")];
+    for (text, word) in texts.iter().flat_map(|text| hidden.map(|word| (text, word))) {
+        assert!(!text.contains(word), "{text}");
+    }
+    assert!(texts[2].contains("*** (after)"), "{}", texts[2]);
+}
