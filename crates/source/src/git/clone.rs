@@ -203,8 +203,14 @@ impl<'a> Session<'a> {
     async fn by_name(&self, name: &str) -> Result<Target, GitError> {
         check_name(name)?;
         let bare = name.strip_suffix("^{}").unwrap_or(name);
-        let found = self.find(bare).await?;
-        let found = found.ok_or_else(|| GitError::UnresolvedRef(name.to_owned()))?;
+        let Some(found) = self.find(bare).await? else {
+            let is_empty = self.list(&[]).await?.is_empty();
+            return Err(if is_empty {
+                self.empty_list()
+            } else {
+                GitError::UnresolvedRef(name.to_owned())
+            });
+        };
         match bare.strip_prefix("refs/tags/") {
             Some(tag) => Ok(Target { reference: name.to_owned(), ..tag_target(tag, &found) }),
             None => Ok(Target {
@@ -265,13 +271,9 @@ impl<'a> Session<'a> {
     async fn by_commit(&self) -> Result<Option<Target>, GitError> {
         let Reference { branch, commit, name, .. } = &self.request.reference;
         let unresolved = |source| GitError::Commit { commit: commit.clone(), source };
-        // What can be no name of an object names none that is there.
-        let id: ObjectId =
-            commit.parse().map_err(|_| unresolved(Cause::ObjectNotFound(commit.clone())))?;
         let branch_ref =
             if branch.is_empty() { String::new() } else { format!("refs/heads/{branch}") };
         let reference = if name.is_empty() { branch_ref.clone() } else { name.clone() };
-        let target = Target { want: id, commit: id, reference, tag: None };
         let prefix = if branch.is_empty() { "refs/heads/".to_owned() } else { branch_ref.clone() };
         let tips: Vec<ObjectId> = self
             .list(std::slice::from_ref(&prefix))
@@ -284,6 +286,10 @@ impl<'a> Session<'a> {
             self.absent(&prefix).await?;
             return Err(GitError::Empty { url: self.request.url.clone() });
         }
+        // What can be no name of an object names none that is there.
+        let id: ObjectId =
+            commit.parse().map_err(|_| unresolved(Cause::ObjectNotFound(commit.clone())))?;
+        let target = Target { want: id, commit: id, reference, tag: None };
         let seen = self.request.last_observed.as_ref();
         let is_seen = seen.is_some_and(|last| last.is_same(&self.revision(&target)));
         if tips.contains(&id) || is_seen {
@@ -378,10 +384,16 @@ impl<'a> Session<'a> {
         })
     }
 
+    fn empty_list(&self) -> GitError {
+        GitError::List { url: self.request.url.clone(), source: Cause::EmptyRepository }
+    }
+
     /// A ref is not there: nothing if that is because the repository is empty, else an error.
     async fn absent(&self, name: &str) -> Result<(), GitError> {
         if self.list(&[]).await?.is_empty() {
-            return Ok(());
+            // It was not when it was listed first.
+            let was_seen = self.request.last_observed.is_some();
+            return if was_seen { Err(self.empty_list()) } else { Ok(()) };
         }
         let source = Cause::RefNotFound(name.to_owned());
         Err(GitError::Clone { url: self.request.url.clone(), source })

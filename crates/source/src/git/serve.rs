@@ -1,7 +1,9 @@
-//! Repositories over HTTP: enough of `git-upload-pack` (version 2) that `git clone` works.
+//! Repositories over HTTP: enough of `git-upload-pack` that `git clone` and go-git work.
 //!
 //! For the demo and for tests. It serves what a [`MemoryTransport`] holds, whose addresses are the
 //! paths here: `http://HOST/apps.git` is the repository at `apps.git`.
+
+mod upload_pack;
 
 use std::net::SocketAddr;
 
@@ -11,19 +13,11 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
-use super::error::Cause;
-use super::make::Repository;
 use super::memory::MemoryTransport;
-use super::object::ObjectId;
-use super::pktline::{Decoder, Packet, write, write_delimiter, write_flush, write_line};
-use super::protocol::AGENT;
-use super::remote::{FetchRequest, ObjectFilter};
+use super::pktline::{write_flush, write_line};
 
 /// A question of a client is not larger.
 const QUESTION: usize = 16 << 20;
-
-/// Pieces of a packfile are not larger, the band's byte not counted.
-const PIECE: usize = 65515;
 
 /// A server of repositories.
 #[derive(Debug, Clone)]
@@ -79,7 +73,7 @@ impl GitServer {
         let Some(repository) = self.repositories.get(path) else {
             return plain(StatusCode::NOT_FOUND, "not found");
         };
-        match command(&repository, &body) {
+        match upload_pack::answer(&repository, &body) {
             Ok(answer) => git(answer, "application/x-git-upload-pack-result"),
             Err(error) => {
                 let mut answer = Vec::new();
@@ -90,109 +84,15 @@ impl GitServer {
     }
 
     fn advertise(&self, path: &str, is_v2: bool) -> Response<Full<Bytes>> {
-        if self.repositories.get(path).is_none() {
+        let Some(repository) = self.repositories.get(path) else {
             return plain(StatusCode::NOT_FOUND, "not found");
-        }
+        };
         let mut answer = Vec::new();
         write_line(&mut answer, "# service=git-upload-pack");
         write_flush(&mut answer);
-        if is_v2 {
-            write_line(&mut answer, "version 2");
-            write_line(&mut answer, &format!("agent={AGENT}"));
-            write_line(&mut answer, "ls-refs=unborn");
-            write_line(&mut answer, "fetch=shallow filter");
-            write_line(&mut answer, "object-format=sha1");
-        } else {
-            write_line(&mut answer, "ERR this server speaks version 2 of the protocol only");
-        }
-        write_flush(&mut answer);
+        upload_pack::advertise(&mut answer, &repository, is_v2);
         git(answer, "application/x-git-upload-pack-advertisement")
     }
-}
-
-/// The answer to one command.
-fn command(repository: &Repository, body: &[u8]) -> Result<Vec<u8>, Cause> {
-    let mut decoder = Decoder::default();
-    decoder.feed(body);
-    let mut lines = Vec::new();
-    while let Some(packet) = decoder.next()? {
-        match packet {
-            Packet::Flush | Packet::End => break,
-            Packet::Delimiter => {}
-            Packet::Data(_) => lines.extend(packet.line()),
-        }
-    }
-    match lines.first().map(String::as_str) {
-        Some("command=ls-refs") => Ok(list(repository, &lines)),
-        Some("command=fetch") => fetch(repository, &lines),
-        other => Err(Cause::Malformed(format!("unknown command {other:?}"))),
-    }
-}
-
-fn list(repository: &Repository, lines: &[String]) -> Vec<u8> {
-    let prefixes: Vec<&str> =
-        lines.iter().filter_map(|line| line.strip_prefix("ref-prefix ")).collect();
-    let has = |word: &str| lines.iter().any(|line| line == word);
-    let mut answer = Vec::new();
-    for found in repository.list_refs() {
-        if !prefixes.is_empty() && !prefixes.iter().any(|prefix| found.name.starts_with(prefix)) {
-            continue;
-        }
-        let mut line = format!("{} {}", found.id, found.name);
-        if has("symrefs") && found.name == "HEAD" {
-            line = format!("{line} symref-target:{}", repository.head());
-        }
-        if let Some(peeled) = found.peeled.filter(|_| has("peel")) {
-            line = format!("{line} peeled:{peeled}");
-        }
-        write_line(&mut answer, &line);
-    }
-    let is_unborn = repository.get_ref(repository.head()).is_none();
-    if is_unborn && has("unborn") && has("symrefs") {
-        write_line(&mut answer, &format!("unborn HEAD symref-target:{}", repository.head()));
-    }
-    write_flush(&mut answer);
-    answer
-}
-
-fn fetch(repository: &Repository, lines: &[String]) -> Result<Vec<u8>, Cause> {
-    let mut request = FetchRequest::default();
-    let mut haves: Vec<ObjectId> = Vec::new();
-    for line in lines {
-        let (word, value) = line.split_once(' ').unwrap_or((line, ""));
-        match word {
-            "want" => request.wants.push(value.parse()?),
-            "have" => haves.push(value.parse()?),
-            "deepen" => request.depth = value.parse().ok(),
-            "filter" if value == "blob:none" => request.filter = Some(ObjectFilter::Blobs),
-            "filter" if value == "tree:0" => request.filter = Some(ObjectFilter::Trees),
-            _ => {}
-        }
-    }
-    let mut answer = Vec::new();
-    if !haves.is_empty() && !lines.iter().any(|line| line == "done") {
-        write_line(&mut answer, "acknowledgments");
-        // Nothing is negotiated: whoever fetches again gets all of it.
-        write_line(&mut answer, "NAK");
-        write_flush(&mut answer);
-        return Ok(answer);
-    }
-    let selection = repository.select(&request)?;
-    if request.depth.is_some() {
-        write_line(&mut answer, "shallow-info");
-        for id in &selection.shallow {
-            write_line(&mut answer, &format!("shallow {id}"));
-        }
-        write_delimiter(&mut answer);
-    }
-    write_line(&mut answer, "packfile");
-    let pack = super::pack::write(repository.selected(&selection).into_iter())
-        .map_err(|error| Cause::Malformed(error.to_string()))?;
-    for piece in pack.chunks(PIECE) {
-        write(&mut answer, &[&[1], piece].concat());
-    }
-    write_flush(&mut answer);
-    Ok(answer)
 }
 
 fn gunzip(body: &[u8]) -> Option<Vec<u8>> {
