@@ -78,6 +78,14 @@ impl ApiError {
         matches!(self, Self::Status { code: 404, .. })
     }
 
+    /// Whether the server serves nothing at the path: what is known of the kind is no longer true.
+    pub(crate) fn is_unknown_path(&self) -> bool {
+        const WORDS: &str = "the server could not find the requested resource";
+        // The server itself answers in plain text; its clients have made these words of it.
+        matches!(self, Self::Status { code: 404, message, .. }
+            if message == WORDS || message.starts_with("404 page not found"))
+    }
+
     /// Whether another try without any change may do.
     pub fn is_transient(&self) -> bool {
         match self {

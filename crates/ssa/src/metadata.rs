@@ -29,6 +29,12 @@ impl Owner {
             (format!("{}/namespace", self.group), namespace.to_owned()),
         ])
     }
+
+    /// The label selector for the objects of one owner.
+    pub fn selector(&self, name: &str, namespace: &str) -> String {
+        let pairs = self.labels(name, namespace).into_iter();
+        pairs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+    }
 }
 
 /// Sets labels and annotations, over what is there.

@@ -107,7 +107,7 @@ impl Applier {
                 return Ok(Verdict::Write(Box::new(pending)));
             }
             Err(error) => {
-                if error.is_not_found() {
+                if error.is_unknown_path() {
                     self.discovery.forget(&resource.group, &resource.version);
                 }
                 return Err(Failure::dry_run(&key, &error));

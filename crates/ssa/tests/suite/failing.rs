@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluice_ssa::{Desired, ErrorClass, Place};
 
-use crate::ground::{Ground, config_map, deployment, options, owned, widget};
+use crate::ground::{Ground, config_map, deployment, options, owned, widget, widget_definition};
 
 fn in_namespace(mut object: Value, namespace: &str) -> Value {
     object["metadata"]["namespace"] = json!(namespace);
@@ -106,4 +106,20 @@ async fn what_an_account_may_not_do_is_told_as_such() {
     );
     assert_eq!(error.class(), ErrorClass::Rbac);
     assert_eq!(ground.writes(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_went_away_and_came_back_is_found_again() {
+    let ground = Ground::still();
+    ground.apply(vec![widget_definition(), widget("w", 1)]).await.unwrap();
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+    ground.send("DELETE", path, "application/json", &json!({})).await;
+    tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+    // First by surprise, then because it is known.
+    for _ in 0..2 {
+        let error = ground.apply(vec![widget("w", 1)]).await.unwrap_err();
+        assert_eq!(error.failures.len(), 1, "{error}");
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+    ground.apply(vec![widget_definition(), widget("w", 1)]).await.unwrap();
 }

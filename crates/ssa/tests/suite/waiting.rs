@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluice_api::shared::health::CustomHealthCheck;
 use sluice_kstatus::Status;
-use sluice_ssa::{ChangeSet, HealthChecks, WaitError, WaitOptions, WaitTarget, jobs_with_ttl};
+use sluice_ssa::{
+    ChangeSet, HealthChecks, Owner, WaitError, WaitOptions, WaitTarget, jobs_with_ttl,
+};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +58,9 @@ async fn many_rollouts_of_a_namespace_share_a_watch() {
     let objects: Vec<Value> = (0..8).map(|i| deployment(&format!("web{i}"), 1)).collect();
     let changes = ground.apply(objects).await.unwrap();
     ground.asked();
-    ground.applier.wait(targets(&changes), &within(120)).await.unwrap();
+    let labels = Some(Owner::kustomize().selector("apps", "flux-system"));
+    let options = WaitOptions { labels, ..within(120) };
+    ground.applier.wait(targets(&changes), &options).await.unwrap();
     // A list and a watch.
     assert_eq!(ground.asked(), 2);
 }
