@@ -68,13 +68,9 @@ pub(crate) struct ResourceId {
     pub(crate) cluster_scoped: bool,
 }
 
-/// What two ids share when they name the same resource; for maps.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct IdKey {
-    pub(crate) gvk: Gvk,
-    pub(crate) name: String,
-    pub(crate) effective_namespace: String,
-}
+/// What two ids share when they name the same resource; for maps. One text, as there are many.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct IdKey(String);
 
 impl ResourceId {
     /// The namespace that counts: none at all, `default`, or the one written.
@@ -90,11 +86,9 @@ impl ResourceId {
 
     /// For maps.
     pub(crate) fn key(&self) -> IdKey {
-        IdKey {
-            gvk: self.gvk.clone(),
-            name: self.name.clone(),
-            effective_namespace: self.effective_namespace().to_owned(),
-        }
+        let Gvk { group, version, kind } = &self.gvk;
+        let parts = [group.as_str(), version, kind, &self.name, self.effective_namespace()];
+        IdKey(parts.join("\0"))
     }
 
     /// Whether both name the same resource.

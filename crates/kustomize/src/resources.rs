@@ -18,15 +18,22 @@ pub(crate) struct Resources {
     index: Option<Index>,
 }
 
-/// Where resources are, by the ids they have and had. Positions ascend.
+/// Where resources are, by the ids they have. Positions ascend.
 #[derive(Debug, Clone, Default)]
 struct Index {
     current: HashMap<IdKey, Vec<usize>>,
-    any: HashMap<IdKey, Vec<usize>>,
-    /// By the names they have and had, whatever they are.
-    names: HashMap<String, Vec<usize>>,
     /// How many ids more than one resource has now.
     collisions: usize,
+    /// Made when first asked for: most lists are only asked whether an id is new.
+    history: Option<History>,
+}
+
+/// Where resources are, by what they have and had.
+#[derive(Debug, Clone, Default)]
+struct History {
+    ids: HashMap<IdKey, Vec<usize>>,
+    /// By names alone, whatever they are names of.
+    names: HashMap<String, Vec<usize>>,
 }
 
 impl Index {
@@ -38,51 +45,60 @@ impl Index {
         index
     }
 
-    /// The id a resource has and all it has or had; a deleted one has none.
-    fn keys(resource: &Resource, schema: &Schema) -> Option<(IdKey, Vec<IdKey>)> {
-        if resource.is_empty() {
-            return None;
-        }
-        let current = resource.id(schema).key();
-        let mut any = vec![current.clone()];
-        for id in resource.previous_ids() {
-            let key = id.key();
-            if !any.contains(&key) {
-                any.push(key);
-            }
-        }
-        Some((current, any))
-    }
-
     fn add(&mut self, position: usize, resource: &Resource, schema: &Schema) {
-        let Some((current, any)) = Self::keys(resource, schema) else { return };
-        let positions = self.current.entry(current).or_default();
+        // A deleted one has no id.
+        if resource.is_empty() {
+            return;
+        }
+        let positions = self.current.entry(resource.id(schema).key()).or_default();
         insert(positions, position);
         self.collisions += usize::from(positions.len() == 2);
-        for key in any {
-            match self.names.get_mut(&key.name) {
-                Some(positions) => insert(positions, position),
-                None => drop(self.names.insert(key.name.clone(), vec![position])),
-            }
-            insert(self.any.entry(key).or_default(), position);
+        if let Some(history) = &mut self.history {
+            history.add(position, resource, schema);
         }
     }
 
     fn remove(&mut self, position: usize, resource: &Resource, schema: &Schema) {
-        let Some((current, any)) = Self::keys(resource, schema) else { return };
-        let without = |positions: Option<&mut Vec<usize>>| {
-            if let Some(positions) = positions
-                && let Ok(at) = positions.binary_search(&position)
-            {
-                positions.remove(at);
+        if resource.is_empty() {
+            return;
+        }
+        if let Some(positions) = self.current.get_mut(&resource.id(schema).key()) {
+            self.collisions -= usize::from(positions.len() == 2);
+            remove(positions, position);
+        }
+        if let Some(history) = &mut self.history {
+            history.remove(position, resource, schema);
+        }
+    }
+}
+
+impl History {
+    fn of(list: &[Resource], schema: &Schema) -> Self {
+        let mut history = Self::default();
+        for (position, resource) in list.iter().enumerate() {
+            if !resource.is_empty() {
+                history.add(position, resource, schema);
             }
-        };
-        let positions = self.current.get_mut(&current);
-        self.collisions -= usize::from(positions.as_ref().is_some_and(|at| at.len() == 2));
-        without(positions);
-        for key in any {
-            without(self.names.get_mut(&key.name));
-            without(self.any.get_mut(&key));
+        }
+        history
+    }
+
+    /// The id a resource has and those it had.
+    fn all(resource: &Resource, schema: &Schema) -> impl Iterator<Item = ResourceId> {
+        resource.previous_ids().into_iter().chain([resource.id(schema)])
+    }
+
+    fn add(&mut self, position: usize, resource: &Resource, schema: &Schema) {
+        for id in Self::all(resource, schema) {
+            insert(self.ids.entry(id.key()).or_default(), position);
+            insert(self.names.entry(id.name).or_default(), position);
+        }
+    }
+
+    fn remove(&mut self, position: usize, resource: &Resource, schema: &Schema) {
+        for id in Self::all(resource, schema) {
+            let found = [self.ids.get_mut(&id.key()), self.names.get_mut(&id.name)];
+            found.into_iter().flatten().for_each(|positions| remove(positions, position));
         }
     }
 }
@@ -90,6 +106,12 @@ impl Index {
 fn insert(positions: &mut Vec<usize>, position: usize) {
     if let Err(at) = positions.binary_search(&position) {
         positions.insert(at, position);
+    }
+}
+
+fn remove(positions: &mut Vec<usize>, position: usize) {
+    if let Ok(at) = positions.binary_search(&position) {
+        positions.remove(at);
     }
 }
 
@@ -152,6 +174,11 @@ impl Resources {
         self.index.get_or_insert_with(|| Index::of(&self.list, schema))
     }
 
+    fn history(&mut self, schema: &Schema) -> &mut History {
+        let index = self.index.get_or_insert_with(|| Index::of(&self.list, schema));
+        index.history.get_or_insert_with(|| History::of(&self.list, schema))
+    }
+
     /// Changes one resource; the index follows.
     pub(crate) fn change<T>(
         &mut self,
@@ -177,12 +204,12 @@ impl Resources {
 
     /// Where the resources are that have or had this id; deleted ones are not among them.
     pub(crate) fn with_any_id(&mut self, id: &ResourceId, schema: &Schema) -> Vec<usize> {
-        self.index(schema).any.get(&id.key()).cloned().unwrap_or_default()
+        self.history(schema).ids.get(&id.key()).cloned().unwrap_or_default()
     }
 
     /// Where the resources are that have or had this name; deleted ones are not among them.
     pub(crate) fn with_any_name(&mut self, name: &str, schema: &Schema) -> Vec<usize> {
-        self.index(schema).names.get(name).cloned().unwrap_or_default()
+        self.history(schema).names.get(name).cloned().unwrap_or_default()
     }
 
     /// The first two resources that have the same id, if there are such.
