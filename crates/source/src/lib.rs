@@ -12,6 +12,40 @@
 //!                        client::fetch (another process) ──▶ archive::unpack ──▶ SourceTree
 //! ```
 //!
+//! What a controller does for a GitRepository, without its conditions and events:
+//!
+//! ```no_run
+//! use sluice_base::time::Time;
+//! use sluice_source::artifact::{Artifact, Place};
+//! use sluice_source::git::{CloneRequest, Cloned, GitAuth, GitTransport, TrustedKeys, VerifyMode};
+//! use sluice_source::ignore::Rules;
+//! use sluice_source::store::{ArtifactStore, Retention};
+//! # type Failure = Box<dyn std::error::Error>;
+//!
+//! async fn produce(
+//!     transport: &dyn GitTransport,
+//!     store: &dyn ArtifactStore,
+//!     request: &CloneRequest,
+//!     auth: &GitAuth,
+//!     keys: &TrustedKeys,
+//!     now: jiff::Timestamp,
+//! ) -> Result<Option<Artifact>, Failure> {
+//!     let Cloned::Checkout(found) = sluice_source::git::clone(transport, request, auth).await? else {
+//!         return Ok(None); // unchanged, or empty
+//!     };
+//!     let _message = sluice_source::git::verify(&found, VerifyMode::Head, keys, now)?;
+//!     let rules = Rules::of_source(&found.files, None);
+//!     let skip = |path: &str, is_directory: bool| rules.excludes(path, is_directory);
+//!     let packed = sluice_source::archive::pack(&found.files, skip)?;
+//!     let file = format!("{}.tar.gz", found.commit.id);
+//!     let place = Place::new("GitRepository", "apps", "web", &file)?;
+//!     let stored = store.put(&place, packed).await?;
+//!     store.collect(&place, Retention::default()).await?;
+//!     let made = Time(now);
+//!     Ok(Some(place.artifact("source.test", &found.revision, &stored.digest, stored.size, made)))
+//! }
+//! ```
+//!
 //! Start reading at [`git`] for fetching, at [`store`] for keeping, at [`archive`] for the bytes.
 //!
 //! **Invariants:** no artifact is handed on whose digest was not computed from its bytes; nothing

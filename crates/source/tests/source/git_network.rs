@@ -11,7 +11,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
-use sluice_source::git::{Cloned, GitAuth, GitServer, MemoryTransport, NewCommit, Repository};
+use sluice_source::git::{
+    Cloned, GitAuth, GitServer, MemoryTransport, NewCommit, Object, ObjectId, ObjectKind,
+    Repository, pack,
+};
 use sluice_source::http::{Proxy, TlsOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -257,6 +260,79 @@ async fn bad_answers_are_errors_in_time() {
         let address = canned(answer).await;
         let mut request = request(&format!("http://{address}/app"), branch("main"));
         request.timeout = Duration::from_millis(1500);
+        let error = clone(&network(), &request).await.expect_err(name);
+        assert!(chain(&error).contains(expected), "{name}: {}", chain(&error));
+    }
+}
+
+/// Advertises one branch, and answers every fetch with the same bytes.
+async fn advertising(id: ObjectId, answer: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind(ANY).await.expect("a loopback port");
+    let address = listener.local_addr().expect("an address");
+    let refs = [
+        frame(format!("{id} refs/heads/main\0side-band-64k shallow\n").as_bytes()),
+        b"0000".to_vec(),
+    ];
+    let first =
+        http(200, "content-type: application/x-git-upload-pack-advertisement\r\n", &refs.concat());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = vec![0; 8192];
+            let length = stream.read(&mut head).await.unwrap_or_default();
+            let is_first = head.get(..length).is_some_and(|head| head.starts_with(b"GET "));
+            let _ = stream.write_all(if is_first { &first } else { &answer }).await;
+        }
+    });
+    address
+}
+
+fn frame(data: &[u8]) -> Vec<u8> {
+    [format!("{:04x}", data.len() + 4).as_bytes(), data].concat()
+}
+
+/// The answer to a shallow fetch with a packfile in it.
+fn packed(pack: &[u8]) -> Vec<u8> {
+    let piece = frame(&[&[1], pack].concat());
+    http(200, "", &[b"0000".as_slice(), &frame(b"NAK\n"), &piece, b"0000"].concat())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_packfiles_are_errors() {
+    let commit = Object { kind: ObjectKind::Commit, data: "tree x\n\nno tree".into() };
+    let absent = format!("tree {}\n\nan absent tree", "1".repeat(40));
+    let absent = Object { kind: ObjectKind::Commit, data: absent.into() };
+    let blob = Object { kind: ObjectKind::Blob, data: "not a commit".into() };
+    let id = |object: &Object| ObjectId::of(object.kind, &object.data);
+    let pack = |object: &Object| pack::write(std::iter::once(object)).expect("memory takes it");
+    let good = pack(&commit);
+    let mut flipped = good.clone();
+    flipped[20] ^= 1;
+    let cases = [
+        ("cut", id(&commit), packed(&good[..good.len() - 25]), "malformed"),
+        ("flipped", id(&commit), packed(&flipped), "malformed"),
+        (
+            "no pack",
+            id(&commit),
+            http(200, "", &[b"0000".as_slice(), &frame(b"NAK\n"), b"0000"].concat()),
+            "not a packfile",
+        ),
+        (
+            "an error",
+            id(&commit),
+            http(200, "", &[frame(b"NAK\n"), frame(b"\x03too busy")].concat()),
+            "remote error: too busy",
+        ),
+        ("a hang up", id(&commit), http(200, "", &frame(b"NAK\n")), "hung up"),
+        ("another object", id(&commit), packed(&pack(&blob)), "object not found"),
+        ("a blob", id(&blob), packed(&pack(&blob)), "is a blob, not a commit"),
+        ("no tree", id(&commit), packed(&good), "not an object name"),
+        ("an absent tree", id(&absent), packed(&pack(&absent)), "object not found"),
+        ("503", id(&commit), http(503, "", b""), "status code: 503"),
+    ];
+    for (name, id, answer, expected) in cases {
+        let address = advertising(id, answer).await;
+        let mut request = request(&format!("http://{address}/app"), branch("main"));
+        request.timeout = Duration::from_secs(5);
         let error = clone(&network(), &request).await.expect_err(name);
         assert!(chain(&error).contains(expected), "{name}: {}", chain(&error));
     }
