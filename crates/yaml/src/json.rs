@@ -153,19 +153,17 @@ impl Key {
     }
 }
 
-/// A float as it comes out of Go's JSON text: whole numbers lose their point on the way.
+/// A float as it comes out of Go's JSON text: whole numbers lose their point on the way, and large ones
+/// the digits that a float does not need.
 pub(crate) fn float_to_json(value: f64) -> Option<Number> {
-    // The bounds are powers of two, so they are exact.
-    const SIGNED: f64 = 9_223_372_036_854_775_808.0;
-    const UNSIGNED: f64 = 18_446_744_073_709_551_616.0;
     let is_negative_zero = value == 0.0 && value.is_sign_negative();
-    if value.fract() == 0.0 && value.abs() < SIGNED && !is_negative_zero {
-        #[expect(clippy::cast_possible_truncation, reason = "whole and within 64 bits")]
-        return Some(Number::from(value as i64));
-    }
-    if value.fract() == 0.0 && (SIGNED..UNSIGNED).contains(&value) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as above")]
-        return Some(Number::from(value as u64));
+    if value.fract() == 0.0 && value.abs() < 1e20 && !is_negative_zero {
+        // Like Go, Rust writes the shortest digits that give the same float, and then zeros.
+        let text = value.to_string();
+        let signed = text.parse::<i64>().map(Number::from);
+        if let Ok(whole) = signed.or_else(|_| text.parse::<u64>().map(Number::from)) {
+            return Some(whole);
+        }
     }
     Number::from_f64(value)
 }

@@ -129,3 +129,29 @@ fn a_folded_scalar_may_change_on_its_way_through_text() {
     assert_eq!(document.to_json().unwrap(), json!({"a": "[\n  {}\n]"}));
     assert_eq!(document.root.marshal_json().unwrap(), json!({"a": "[\n\n  {}\n]"}));
 }
+
+#[test]
+fn a_list_that_was_emptied_below_a_comment_cannot_be_printed() {
+    let mut document = parse(b"a: # why\n- 1\nb: 2\n").unwrap().remove(0);
+    document.root.field_mut("a").and_then(Node::items_mut).unwrap().clear();
+    let error = document.root.marshal_json().unwrap_err();
+    assert_eq!(error.to_string(), "yaml: line 2: could not find expected ':'");
+    let mut document = parse(b"a: # why\n- 1\n").unwrap().remove(0);
+    assert_eq!(document.root.marshal_json().unwrap(), json!({"a": [1]}));
+    document.root.set_field("a", Node::text("x"));
+    assert_eq!(document.root.marshal_json().unwrap(), json!({"a": "x"}));
+}
+
+#[test]
+fn a_whole_float_is_as_long_as_go_writes_it() {
+    for (text, expected) in [
+        ("9.223372036854776e+18", json!(9_223_372_036_854_776_000_u64)),
+        ("1.2345678901234567e+19", json!(12_345_678_901_234_567_000_u64)),
+        ("4.611686018427388e+18", json!(4_611_686_018_427_388_000_i64)),
+        ("-1e3", json!(-1000)),
+        ("1.8446744073709552e+19", json!(1.844_674_407_370_955_2e19)),
+    ] {
+        let document = parse(text.as_bytes()).unwrap().remove(0);
+        assert_eq!(document.to_json().unwrap(), expected, "{text}");
+    }
+}

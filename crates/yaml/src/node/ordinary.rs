@@ -26,16 +26,27 @@ fn is_ordinary(node: &Node, depth: usize) -> bool {
         Content::Alias(_) => false,
         Content::Sequence { items, .. } => {
             matches!(node.tag.as_ref(), "" | "!!seq")
-                && items.iter().all(|item| is_ordinary(item, depth - 1))
+                && items.iter().all(|item| !is_emptied(item, item) && is_ordinary(item, depth - 1))
         }
         Content::Mapping { fields, .. } => {
             matches!(node.tag.as_ref(), "" | "!!map")
-                && fields
-                    .iter()
-                    .all(|(key, value)| is_ordinary_key(key) && is_ordinary(value, depth - 1))
+                && fields.iter().all(|(key, value)| {
+                    is_ordinary_key(key) && !is_emptied(key, value) && is_ordinary(value, depth - 1)
+                })
         }
         Content::Scalar { value, style } => is_ordinary_scalar(node, value, *style),
     }
+}
+
+/// Whether a comment stands where a collection has lost all it had: go-yaml then writes the empty brackets
+/// below the comment, where they cannot be read.
+fn is_emptied(key: &Node, value: &Node) -> bool {
+    let is_empty = match &value.content {
+        Content::Sequence { items, .. } => items.is_empty(),
+        Content::Mapping { fields, .. } => fields.is_empty(),
+        _ => false,
+    };
+    is_empty && (key.comments.is_some() || value.comments.is_some())
 }
 
 fn is_ordinary_key(key: &Node) -> bool {
