@@ -174,7 +174,8 @@ pub(crate) fn reformat(request: &mut Request, world: &World, random: &mut Random
     let documents = read(text);
     let changed = match random.below(5) {
         0 => text.replace('\n', "\r\n"),
-        1 => format!("\u{feff}{text}"),
+        // Two of these make go-yaml lose the first character of every line.
+        1 => format!("\u{feff}{}", text.trim_start_matches('\u{feff}')),
         2 => serde_json::to_string_pretty(documents.first().filter(|_| documents.len() == 1)?)
             .ok()?,
         3 => sluice_yaml::from_json(
