@@ -211,6 +211,13 @@ impl<'t> Loader<'t> {
         Ok(resolved)
     }
 
+    /// Whether a file is there, be it one that must not be read.
+    pub(crate) fn is_file(&self, name: &str) -> bool {
+        let at =
+            if name.starts_with('/') { path::clean(name) } else { path::join(&self.root, name) };
+        self.tree.get().entry(&at) == Some(Entry::File)
+    }
+
     /// The content of the file at a path that [`Loader::locate`] gave.
     pub(crate) fn read(&self, at: &str) -> Result<Cow<'_, [u8]>> {
         self.tree.get().read(at).map_err(|error| {

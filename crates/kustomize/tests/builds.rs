@@ -53,6 +53,16 @@ fn everything_that_is_missing_is_told_at_once() {
 }
 
 #[test]
+fn a_file_out_of_reach_is_told_as_such() {
+    let map = config_map("map");
+    let files = [("/app/kustomization.yaml", "resources: [../map.yaml]\n"), ("/map.yaml", &map)];
+    assert_eq!(
+        causes(&files),
+        ["/app/kustomization.yaml:1:13: security; file '/map.yaml' is not in or below '/app'"]
+    );
+}
+
+#[test]
 fn a_failure_knows_how_the_original_tells_it() {
     let web = config_map("web");
     let files = [

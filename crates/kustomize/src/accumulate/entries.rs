@@ -52,9 +52,7 @@ impl<'t> Target<'t> {
             // Where there is a file, what is wrong with it counts; else what is wrong with the path.
             Err(no_directory) => {
                 let message = format!("{words}: {}", no_directory.original_message());
-                let is_file =
-                    self.loader.locate(path).is_ok_and(|at| self.loader.read(&at).is_ok());
-                let failure = if is_file {
+                let failure = if self.loader.is_file(path) {
                     no_file
                 } else {
                     let hint = format!("there is neither a file nor a directory '{path}'");
