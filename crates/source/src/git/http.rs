@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use http::HeaderValue;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::OnceCell;
 
@@ -34,6 +34,8 @@ pub(super) struct HttpRemote {
 struct Server {
     /// The address without `/info/refs`, after redirects.
     base: String,
+    /// Whether that is still the host that the credentials are for.
+    is_ours: bool,
     advertisement: Advertisement,
 }
 
@@ -65,9 +67,17 @@ impl HttpRemote {
     async fn discover(&self) -> Result<Server, Cause> {
         let base = self.url.as_str().trim_end_matches('/');
         let url = format!("{base}/info/refs?service=git-upload-pack");
-        let request =
-            self.client.get(url).header("Git-Protocol", "version=2").header(ACCEPT, "*/*");
-        let response = self.send(request).await?;
+        let mut response = self.ask_for_refs(&url).await?;
+        let is_ours = is_same_host(&self.url, response.url());
+        // The library takes the credentials off when the port changes, as it does from http to https.
+        if response.status() == StatusCode::UNAUTHORIZED
+            && is_ours
+            && response.url().as_str() != url
+        {
+            let moved = response.url().to_string();
+            response = self.ask_for_refs(&moved).await?;
+        }
+        let response = accepted(response).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind != Some("application/x-git-upload-pack-advertisement") {
             return Err(malformed("the remote does not speak git's smart protocol"));
@@ -76,7 +86,13 @@ impl HttpRemote {
         redirected.set_query(None);
         let base = redirected.as_str().trim_end_matches("/info/refs").to_owned();
         let advertisement = incoming(response).advertisement(self.limits).await?;
-        Ok(Server { base, advertisement })
+        Ok(Server { base, is_ours, advertisement })
+    }
+
+    async fn ask_for_refs(&self, url: &str) -> Result<Response, Cause> {
+        let request =
+            self.client.get(url).header("Git-Protocol", "version=2").header(ACCEPT, "*/*");
+        self.send(request, true).await
     }
 
     async fn post(&self, server: &Server, body: Vec<u8>) -> Result<Incoming<'static>, Cause> {
@@ -89,23 +105,21 @@ impl HttpRemote {
         if server.advertisement.is_v2 {
             request = request.header("Git-Protocol", "version=2");
         }
-        Ok(incoming(self.send(request).await?))
+        Ok(incoming(accepted(self.send(request, server.is_ours).await?).await?))
     }
 
-    async fn send(&self, mut request: reqwest::RequestBuilder) -> Result<Response, Cause> {
+    async fn send(
+        &self,
+        mut request: reqwest::RequestBuilder,
+        with_credentials: bool,
+    ) -> Result<Response, Cause> {
         // Some servers answer to clients that call themselves git only.
-        request = request.header(
-            http::header::USER_AGENT,
-            concat!("git/2.0 (sluice ", env!("CARGO_PKG_VERSION"), ")"),
-        );
-        if let Some(authorization) = &self.authorization {
+        const NAME: &str = concat!("git/2.0 (sluice ", env!("CARGO_PKG_VERSION"), ")");
+        request = request.header(USER_AGENT, NAME);
+        if let Some(authorization) = self.authorization.as_ref().filter(|_| with_credentials) {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        let response = request.send().await.map_err(HttpError::from)?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        Err(refusal(response).await)
+        Ok(request.send().await.map_err(HttpError::from)?)
     }
 }
 
@@ -142,6 +156,16 @@ impl GitRemote for HttpRemote {
         }
         .boxed()
     }
+}
+
+/// Whether an address is on the host that credentials are for, and no less protected.
+fn is_same_host(ours: &Url, found: &Url) -> bool {
+    ours.host_str() == found.host_str()
+        && (ours.scheme() == found.scheme() || found.scheme() == "https")
+}
+
+async fn accepted(response: Response) -> Result<Response, Cause> {
+    if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
 }
 
 fn incoming(response: Response) -> Incoming<'static> {

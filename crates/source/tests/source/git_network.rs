@@ -20,6 +20,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use crate::git_backend::{Rules, serve};
+use crate::git_real::git;
 use crate::support::{branch, chain, clone, network, request, somebody, tree};
 
 const ANY: &str = "127.0.0.1:0";
@@ -238,6 +240,29 @@ async fn a_redirect_is_followed() {
         format!("location: http://{plain}/app.git/info/refs?service=git-upload-pack\r\n");
     let moved = canned(http(301, &location, b"")).await;
     assert_eq!(outcome(&format!("http://{moved}/old"), &GitAuth::default()).await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_follow_a_redirect_on_their_host_only() {
+    if !crate::git_real::is_installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    git(directory.path(), &["init", "-q", "app"]);
+    git(&directory.path().join("app"), &["commit", "-qm", "nothing", "--allow-empty"]);
+    let expected = format!("Basic {}", BASE64_STANDARD.encode("me:secret"));
+    let rules = Rules { authorization: Some(expected), ..Rules::default() };
+    let backend = serve(directory.path(), rules).await;
+    let auth = GitAuth { username: "me".into(), password: "secret".into(), ..GitAuth::default() };
+    let port = backend.address.port();
+    for (host, follows) in [("127.0.0.1", true), ("localhost", false)] {
+        let location = format!(
+            "location: http://{host}:{port}/app/.git/info/refs?service=git-upload-pack\r\n"
+        );
+        let moved = canned(http(301, &location, b"")).await;
+        let found = outcome(&format!("http://{moved}/old"), &auth).await;
+        assert_eq!(found.is_ok(), follows, "{host}: {found:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
