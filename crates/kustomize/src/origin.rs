@@ -6,7 +6,7 @@ use sluice_yaml::{Duplicates, Node, SequenceIndent};
 use crate::decode::{Fields, Unknown};
 use crate::failure::Result;
 use crate::loader::{Repository, path};
-use crate::resource::{self, Resource, annotation};
+use crate::resource::{Resource, annotation};
 
 /// Where a resource comes from, or what configured a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Origin {
     /// Says on a resource where it comes from.
     pub(crate) fn set_on(&self, resource: &mut Resource) -> Result<()> {
         let text = self.to_node().to_yaml(SequenceIndent::Compact);
-        resource::set_annotation(&mut resource.node, annotation::ORIGIN, text)
+        write(resource, annotation::ORIGIN, text)
     }
 
     /// The same for all that do not say so yet.
@@ -151,13 +151,20 @@ impl Origin {
         let mut changes: Vec<Node> = changes.iter().map(Self::to_node).collect();
         changes.push(self.to_node());
         let text = Node::sequence(changes).to_yaml(SequenceIndent::Compact);
-        resource::set_annotation(&mut resource.node, annotation::TRANSFORMATIONS, text)
+        write(resource, annotation::TRANSFORMATIONS, text)
     }
+}
+
+/// All annotations are written anew, so that their values are no longer those of other fields.
+fn write(resource: &mut Resource, name: &str, text: String) -> Result<()> {
+    resource.edit_annotations(|annotations| {
+        annotations.insert(name.to_owned(), text);
+    })
 }
 
 fn texts<const N: usize>(entries: [(&str, &String); N]) -> Vec<(Node, Node)> {
     let entries = entries.into_iter().filter(|(_, value)| !value.is_empty());
-    entries.map(|(name, value)| (Node::text(name), Node::text(value.as_str()))).collect()
+    entries.map(|(name, value)| (Node::text(name), Node::encoded_text(value))).collect()
 }
 
 #[cfg(test)]

@@ -21,6 +21,26 @@ impl Node {
         Ok(root)
     }
 
+    /// A text in the style that go-yaml's encoder asks for: quoted where YAML 1.1 takes it for something else.
+    pub fn encoded_text(text: &str) -> Self {
+        let mut node = Self::text(text);
+        if let Content::Scalar { style, .. } = &mut node.content {
+            let is_plain = || {
+                resolve(text, Dialect::V3) == Meaning::Text
+                    && !is_base_sixty(text)
+                    && old_bool(text).is_none()
+            };
+            *style = if text.contains('\n') {
+                ScalarStyle::Literal
+            } else if is_plain() {
+                ScalarStyle::Plain
+            } else {
+                ScalarStyle::DoubleQuoted
+            };
+        }
+        node
+    }
+
     /// The text it was read from is nobody's file.
     fn forget_positions(&mut self) {
         self.position = Position::default();
@@ -42,7 +62,7 @@ fn encoded(value: &Value) -> Node {
         Value::Null => Node::scalar("!!null", "null"),
         Value::Bool(truth) => Node::scalar("!!bool", truth.to_string()),
         Value::Number(number) => Node::scalar("", gofmt::general(number.as_f64().unwrap_or(0.0))),
-        Value::String(text) => encoded_text(text),
+        Value::String(text) => Node::encoded_text(text),
         Value::Array(items) => Node::sequence(items.iter().map(encoded).collect()),
         Value::Object(fields) => {
             let mut fields: Vec<(&str, &Value)> =
@@ -50,28 +70,8 @@ fn encoded(value: &Value) -> Node {
             sort_by_key(&mut fields, Dialect::V3, |(name, _)| name);
             let fields = fields.into_iter();
             Node::mapping(
-                fields.map(|(name, value)| (encoded_text(name), encoded(value))).collect(),
+                fields.map(|(name, value)| (Node::encoded_text(name), encoded(value))).collect(),
             )
         }
     }
-}
-
-/// A text in the style that go-yaml's encoder asks for.
-fn encoded_text(text: &str) -> Node {
-    let mut node = Node::text(text);
-    if let Content::Scalar { style, .. } = &mut node.content {
-        let is_plain = || {
-            resolve(text, Dialect::V3) == Meaning::Text
-                && !is_base_sixty(text)
-                && old_bool(text).is_none()
-        };
-        *style = if text.contains('\n') {
-            ScalarStyle::Literal
-        } else if is_plain() {
-            ScalarStyle::Plain
-        } else {
-            ScalarStyle::DoubleQuoted
-        };
-    }
-    node
 }
