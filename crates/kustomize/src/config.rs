@@ -79,11 +79,7 @@ impl TransformerConfig {
             Ok(Arc::new(specs))
         };
         let mut references = fields.objects("nameReference", "NameBackReferences", |fields| {
-            let referent = Gvk {
-                group: fields.text("group")?,
-                version: fields.text("version")?,
-                kind: fields.text("kind")?,
-            };
+            let referent = fields.embedded(Gvk::read)?;
             let referrers = fields.objects("fieldSpecs", "FieldSpec", FieldSpec::read)?;
             Ok(NameReference { referent, referrers })
         })?;

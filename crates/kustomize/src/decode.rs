@@ -24,9 +24,17 @@ pub(crate) struct Fields<'v> {
     /// What Go calls the struct, for messages.
     owner: String,
     unknown: Unknown,
-    /// Whether a number or a truth may stand where a text is wanted.
-    converts: bool,
+    converts: Converts,
     asked: RefCell<Vec<&'static str>>,
+}
+
+/// Whether a number or a truth may stand where a text is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Converts {
+    Nowhere,
+    /// In the struct itself, but not in one that it embeds.
+    Here,
+    Everywhere,
 }
 
 static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
@@ -56,20 +64,48 @@ impl<'v> Fields<'v> {
             }
         };
         let owner = owner.to_owned();
-        Ok(Self { entries, node, owner, unknown, converts: false, asked: RefCell::default() })
+        Ok(Self {
+            entries,
+            node,
+            owner,
+            unknown,
+            converts: Converts::Nowhere,
+            asked: RefCell::default(),
+        })
     }
 
     /// The same as `sigs.k8s.io/yaml` reads a file of one type: a number or a truth that stands where a
     /// text is wanted becomes one. kustomization files are not read so; what configures a transformer is.
     pub(crate) fn converting(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
-        Ok(Self { converts: true, ..Self::of(value, owner, unknown)? })
+        Ok(Self { converts: Converts::Here, ..Self::of(value, owner, unknown)? })
+    }
+
+    /// The same as go-yaml itself reads it, which converts in embedded structs, too.
+    pub(crate) fn converting_all(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
+        Ok(Self { converts: Converts::Everywhere, ..Self::of(value, owner, unknown)? })
+    }
+
+    /// Reads those fields that Go has in an embedded struct. `sigs.k8s.io/yaml` looks for their types in the
+    /// wrong place, so that in them nothing is converted.
+    pub(crate) fn embedded<T>(&self, read: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let converts = match self.converts {
+            Converts::Here => Converts::Nowhere,
+            other => other,
+        };
+        let owner = self.owner.clone();
+        let Self { entries, node, unknown, .. } = *self;
+        let inside = Self { entries, node, owner, unknown, converts, asked: RefCell::default() };
+        let result = read(&inside);
+        self.asked.borrow_mut().append(&mut inside.asked.into_inner());
+        result
     }
 
     fn as_text(&self, value: &Value) -> Option<String> {
         match value {
             Value::String(text) => Some(text.clone()),
-            Value::Bool(truth) if self.converts => Some(truth.to_string()),
-            Value::Number(number) if self.converts => Some(number.to_string()),
+            _ if self.converts == Converts::Nowhere => None,
+            Value::Bool(truth) => Some(truth.to_string()),
+            Value::Number(number) => Some(number.to_string()),
             _ => None,
         }
     }
@@ -311,6 +347,20 @@ mod tests {
     use serde_json::json;
 
     use super::{Fields, Unknown};
+
+    #[test]
+    fn numbers_become_texts_outside_of_embedded_structs() {
+        let value = json!({"own": 5, "kind": 5, "inner": {"kind": 5}});
+        let kind = |fields: &Fields<'_>| fields.embedded(|inside| inside.text("kind"));
+        let fields = Fields::converting(&value, "Thing", Unknown::Refused).unwrap();
+        assert_eq!(fields.text("own").unwrap(), "5");
+        assert!(kind(&fields).is_err() && fields.object("inner", "Inner", kind).is_err());
+        fields.finish().unwrap();
+        let fields = Fields::converting_all(&value, "Thing", Unknown::Ignored).unwrap();
+        assert_eq!(kind(&fields).unwrap(), "5");
+        let fields = Fields::of(&value, "Thing", Unknown::Ignored).unwrap();
+        assert!(fields.text("own").is_err());
+    }
 
     #[test]
     fn fields_are_read_as_go_reads_them() {

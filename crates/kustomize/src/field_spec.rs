@@ -24,11 +24,7 @@ pub(crate) struct FieldSpec {
 impl FieldSpec {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
         Ok(Self {
-            gvk: Gvk {
-                group: fields.text("group")?,
-                version: fields.text("version")?,
-                kind: fields.text("kind")?,
-            },
+            gvk: fields.embedded(Gvk::read)?,
             path: fields.text("path")?,
             create: fields.flag("create")?,
         })

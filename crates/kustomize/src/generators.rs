@@ -30,13 +30,14 @@ impl Generator {
     /// A generator that an object of `generators:` configures; nothing where the kind is no generator.
     pub(crate) fn from_config(kind: &str, config: &Value) -> Result<Option<Self>> {
         let fields = Fields::converting(config, kind, Unknown::Ignored)?;
-        let arguments = || Arguments::read(&fields)?.with_metadata_of(&fields);
+        let arguments = || fields.embedded(Arguments::read)?.with_metadata_of(&fields);
         Ok(Some(match kind {
             "ConfigMapGenerator" => Self::ConfigMap(arguments()?),
-            "SecretGenerator" => {
-                Self::Secret { arguments: arguments()?, kind: fields.text("type")? }
-            }
-            "IAMPolicyGenerator" => Self::IamPolicy(IamPolicy::read(&fields)?),
+            "SecretGenerator" => Self::Secret {
+                arguments: arguments()?,
+                kind: fields.embedded(|secret| secret.text("type"))?,
+            },
+            "IAMPolicyGenerator" => Self::IamPolicy(fields.embedded(IamPolicy::read)?),
             "HelmChartInflationGenerator" => {
                 return Err(Failure::new("must specify --enable-helm"));
             }

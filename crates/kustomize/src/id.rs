@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::decode::Fields;
+use crate::failure::Result;
+
 /// The namespace of what has none and could have one.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 /// Stands for the namespace of what cannot have one.
@@ -20,6 +23,15 @@ impl Gvk {
     pub(crate) fn new(api_version: &str, kind: &str) -> Self {
         let (group, version) = split_api_version(api_version);
         Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+    }
+
+    /// From the fields `group`, `version` and `kind`.
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            group: fields.text("group")?,
+            version: fields.text("version")?,
+            kind: fields.text("kind")?,
+        })
     }
 
     /// The field `apiVersion`.

@@ -31,14 +31,12 @@ pub(crate) struct Selector {
 
 impl Selector {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
+        let (gvk, name, namespace) =
+            fields.embedded(|id| Ok((Gvk::read(id)?, id.text("name")?, id.text("namespace")?)))?;
         Ok(Self {
-            gvk: Gvk {
-                group: fields.text("group")?,
-                version: fields.text("version")?,
-                kind: fields.text("kind")?,
-            },
-            name: fields.text("name")?,
-            namespace: fields.text("namespace")?,
+            gvk,
+            name,
+            namespace,
             label_selector: fields.text("labelSelector")?,
             annotation_selector: fields.text("annotationSelector")?,
         })

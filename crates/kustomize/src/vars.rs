@@ -32,11 +32,7 @@ pub(crate) struct Var {
 impl Var {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
         let object = fields.object("objref", "Target", |fields| {
-            let mut gvk = Gvk {
-                group: fields.text("group")?,
-                version: fields.text("version")?,
-                kind: fields.text("kind")?,
-            };
+            let mut gvk = Gvk::read(fields)?;
             let api_version = fields.text("apiVersion")?;
             let mut parts = api_version.split('/');
             match (parts.next(), parts.next(), parts.next()) {

@@ -41,7 +41,7 @@ namespace:
 - {kind: Namespace, path: metadata/name, create: true}
 nameReference:
 - kind: Thing
-  version: 1
+  version: '1'
   fieldSpecs: [{kind: Other, path: spec/thing}]
 - kind: ConfigMap
   version: v1

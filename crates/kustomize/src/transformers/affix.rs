@@ -38,7 +38,7 @@ impl Affix {
             Side::Prefix => ("PrefixTransformerPlugin", "prefix"),
             Side::Suffix => ("SuffixTransformerPlugin", "suffix"),
         };
-        let fields = Fields::converting(config, owner, Unknown::Ignored)?;
+        let fields = Fields::converting_all(config, owner, Unknown::Ignored)?;
         let text = fields.text(name)?;
         if fields.any("fieldSpecs").is_none() {
             return Err(Failure::new("fieldSpecs is not expected to be nil")

@@ -31,7 +31,7 @@ pub(crate) struct ReplacementField {
 
 impl ReplacementField {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
-        Ok(Self { path: fields.text("path")?, replacement: Replacement::read(fields)? })
+        Ok(Self { path: fields.text("path")?, replacement: fields.embedded(Replacement::read)? })
     }
 }
 
@@ -66,17 +66,16 @@ struct Source {
 
 impl Source {
     fn read(fields: &Fields<'_>) -> Result<Self> {
-        Ok(Self {
-            id: ResourceId {
-                gvk: Gvk {
-                    group: fields.text("group")?,
-                    version: fields.text("version")?,
-                    kind: fields.text("kind")?,
-                },
-                name: fields.text("name")?,
-                namespace: fields.text("namespace")?,
+        let id = fields.embedded(|id| {
+            Ok(ResourceId {
+                gvk: Gvk::read(id)?,
+                name: id.text("name")?,
+                namespace: id.text("namespace")?,
                 cluster_scoped: false,
-            },
+            })
+        })?;
+        Ok(Self {
+            id,
             field_path: fields.text("fieldPath")?,
             options: fields.object("options", "FieldOptions", Options::read)?,
         })
