@@ -199,11 +199,19 @@ fn inline_lists(nodes: Vec<Node>) -> Result<Vec<Node>> {
             out.push(node);
             continue;
         }
-        let value = node.to_json().map_err(|error| {
-            Failure::from(error)
-                .context(format_args!("trouble expanding list of {kind}"))
-                .at(node.position)
-        })?;
+        let value = match node.to_json() {
+            Ok(value) => value,
+            // Only items have to have a form in JSON.
+            Err(sluice_yaml::Error::Unsupported(_)) if node.field("items").is_none() => {
+                out.push(node);
+                continue;
+            }
+            Err(error) => {
+                return Err(Failure::from(error)
+                    .context(format_args!("trouble expanding list of {kind}"))
+                    .at(node.position));
+            }
+        };
         match value.get("items") {
             None => out.push(node),
             Some(Value::Null) => {}

@@ -36,6 +36,7 @@ fn files_hold_objects_lists_and_nothing() {
             "B/y@6 A/x@3",
         ),
         ("kind: AList\nmetadata: {name: x}\n", "AList/x@1"),
+        ("kind: AList\nmetadata: {name: x}\nv: .nan\n", "AList/x@1"),
         ("kind: AList\nitems: null\n", ""),
         (
             "kind: AList\nitems: {a: b}\n",

@@ -239,7 +239,8 @@ impl Transformer for Replacements {
 /// written into the source shows in what is copied afterwards.
 struct Copied {
     node: Node,
-    from: Option<(usize, Vec<String>)>,
+    /// The object and the way to the field in it, which holds even where the value was part of its path.
+    from: Option<(usize, Vec<usize>)>,
 }
 
 impl Copied {
@@ -289,31 +290,28 @@ impl Copied {
             Some(options) if !options.delimiter.is_empty() => {
                 Ok(Self { node: part(node, options)?, from: None })
             }
-            _ => Ok(Self { node: node.clone(), from: Some((position, parts)) }),
+            _ => {
+                let trail = path::trail_to(&resource.node, node);
+                Ok(Self { node: node.clone(), from: trail.map(|trail| (position, trail)) })
+            }
         }
     }
 
     /// Follows its source, if that is what was changed.
     fn follow(&mut self, position: usize, object: &Node) {
-        if let Some((from, parts)) = &self.from
+        if let Some((from, trail)) = &self.from
             && *from == position
-            && let Ok(Some(node)) = look_up(object, parts)
+            && let Some(node) = path::at(object, trail)
         {
             self.node = node.clone();
         }
     }
 
     /// What is put in the place of something around the source leaves the value as it is.
-    fn let_go(&mut self, position: usize, object: &Node, trail: &[usize]) {
-        let Some((from, parts)) = &self.from else { return };
-        let Some(replaced) = path::at(object, trail).filter(|_| *from == position) else { return };
-        let is_around = |length: usize| {
-            let way = parts.get(..length).unwrap_or_default();
-            matches!(look_up(object, way), Ok(Some(node)) if std::ptr::eq(node, replaced))
-        };
-        if (0..parts.len()).any(is_around) {
-            self.from = None;
-        }
+    fn let_go(&mut self, position: usize, replaced: &[usize]) {
+        self.from.take_if(|(from, trail)| {
+            *from == position && trail.len() > replaced.len() && trail.starts_with(replaced)
+        });
     }
 }
 

@@ -27,6 +27,34 @@ pub(super) fn at<'n>(node: &'n Node, trail: &[usize]) -> Option<&'n Node> {
     })
 }
 
+/// The trail to a node that is inside another.
+pub(super) fn trail_to(node: &Node, wanted: &Node) -> Option<Vec<usize>> {
+    fn search(node: &Node, wanted: &Node, trail: &mut Vec<usize>) -> bool {
+        if std::ptr::eq(node, wanted) {
+            return true;
+        }
+        let mut enter = |step: usize, inner: &Node| {
+            trail.push(step);
+            let found = search(inner, wanted, trail);
+            if !found {
+                trail.pop();
+            }
+            found
+        };
+        match &node.content {
+            Content::Sequence { items, .. } => {
+                items.iter().enumerate().any(|(step, item)| enter(step, item))
+            }
+            Content::Mapping { fields, .. } => {
+                fields.iter().enumerate().any(|(step, (_, value))| enter(step, value))
+            }
+            Content::Scalar { .. } | Content::Alias(_) => false,
+        }
+    }
+    let mut trail = Vec::new();
+    search(node, wanted, &mut trail).then_some(trail)
+}
+
 /// The node at the end of a trail, to change.
 pub(super) fn at_mut<'n>(node: &'n mut Node, trail: &[usize]) -> Option<&'n mut Node> {
     trail.iter().try_fold(node, |node, &step| match &mut node.content {

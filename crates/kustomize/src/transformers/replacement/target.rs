@@ -119,7 +119,7 @@ impl Target {
             value.follow(position, object);
             match place {
                 Place::In(trail) => {
-                    value.let_go(position, object, &trail);
+                    value.let_go(position, &trail);
                     if let Some(node) = path::at_mut(object, &trail) {
                         set(node, &value.node, options)?;
                     }
