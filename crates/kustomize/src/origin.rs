@@ -6,7 +6,7 @@ use sluice_yaml::{Duplicates, Node, SequenceIndent};
 use crate::decode::{Fields, Unknown};
 use crate::failure::Result;
 use crate::loader::{Repository, path};
-use crate::resource::{Resource, annotation};
+use crate::resource::{self, Resource, annotation};
 
 /// Where a resource comes from, or what configured a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,6 +120,12 @@ impl Origin {
             fields.push((Node::text("configuredBy"), Node::mapping(by)));
         }
         Node::mapping(fields)
+    }
+
+    /// Says on a resource that was just read where it comes from; its other annotations stay as written.
+    pub(crate) fn note_on(&self, resource: &mut Resource) -> Result<()> {
+        let text = self.to_node().to_yaml(SequenceIndent::Compact);
+        resource::set_annotation(&mut resource.node, annotation::ORIGIN, text)
     }
 
     /// Says on a resource where it comes from.

@@ -75,7 +75,7 @@ impl<'t> Target<'t> {
         if let Some(origin) = &self.origin {
             let origin = origin.append(path);
             for resource in resources.iter_mut_keeping_ids() {
-                origin.set_on(resource)?;
+                origin.note_on(resource)?;
             }
         }
         if session.crd_merge_keys {
