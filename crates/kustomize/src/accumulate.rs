@@ -52,16 +52,19 @@ pub(crate) struct Session {
     schemas_chosen: usize,
     /// Whether list merge keys are read from the CRDs of the build.
     crd_merge_keys: bool,
+    /// How many threads may read files.
+    threads: usize,
 }
 
 impl Session {
-    pub(crate) fn new(crd_merge_keys: bool) -> Self {
+    pub(crate) fn new(crd_merge_keys: bool, threads: usize) -> Self {
         Self {
             schema: Schema::builtin(),
             warnings: Vec::new(),
             files: Files::default(),
             schemas_chosen: 0,
             crd_merge_keys,
+            threads,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::transformers::{Hash, Labels, LegacyOrder, SortOrder, Transformer as _
 use crate::tree::FileTree;
 use crate::vars;
 use output::Keeps;
+pub(crate) use output::share;
 
 pub use output::Build;
 
@@ -52,7 +53,7 @@ pub struct Options<'a> {
     /// Whether a schema that the field `openapi` names adds to the recorded one, as under Flux, which reads
     /// the recorded one before each build. The original lets it take the recorded one's place.
     pub keep_recorded_schema: bool,
-    /// How many threads may write the objects of a large build; the result does not hang on it. None and
+    /// How many threads may read the files and write the objects of a large build; the result does not hang on it. None and
     /// one are the same.
     pub threads: usize,
 }
@@ -67,7 +68,7 @@ pub fn build(
 }
 
 fn run(tree: &dyn FileTree, root: &str, options: &Options<'_>) -> Result<Build> {
-    let mut session = Session::new(options.crd_merge_keys);
+    let mut session = Session::new(options.crd_merge_keys, options.threads);
     if options.keep_recorded_schema {
         session.schema.use_recorded();
     }

@@ -24,6 +24,7 @@ impl<'t> Target<'t> {
         field: &str,
         session: &mut Session,
     ) -> Result<()> {
+        session.files.read_ahead(&self.loader, paths, session.threads);
         let mut wrong = Gathered::default();
         for (index, path) in paths.iter().enumerate() {
             let added = self.add_resource(to, path, session);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::build::share;
 use crate::failure::Result;
 use crate::kustomization::Kustomization;
 use crate::loader::{Loader, is_url};
@@ -23,6 +24,8 @@ pub(super) struct Files {
 enum Seen {
     Once,
     Again(Vec<Resource>),
+    /// Read ahead, beside others; the first who asks takes it.
+    Ahead(Result<Vec<Resource>>),
 }
 
 impl Files {
@@ -50,6 +53,30 @@ impl Files {
         })
     }
 
+    /// Reads the files among these names side by side. What is wrong with one is said when it is its turn.
+    pub(super) fn read_ahead(&mut self, loader: &Loader<'_>, names: &[String], threads: usize) {
+        if threads < 2 || !loader.is_own_tree() {
+            return;
+        }
+        let mut texts = Vec::new();
+        for name in names.iter().filter(|name| !is_url(name)) {
+            if let Ok(at) = loader.locate(name)
+                && !self.resources.contains_key(&at)
+                && let Ok(text) = loader.read(&at)
+            {
+                texts.push((at, text));
+            }
+        }
+        let read = share(&mut texts, threads, |part| {
+            let read = part.iter().map(|(at, text)| {
+                (at.clone(), read::read_resources(text, Some(at.as_str().into())))
+            });
+            read.collect::<Vec<_>>()
+        });
+        let read = read.into_iter().flatten();
+        self.resources.extend(read.map(|(at, resources)| (at, Seen::Ahead(resources))));
+    }
+
     fn read(&mut self, loader: &Loader<'_>, name: &str) -> Result<Vec<Resource>> {
         if is_url(name) {
             return read::read_resources(&loader.load(name)?, Some(name.into()));
@@ -61,6 +88,10 @@ impl Files {
         }
         match self.resources.get_mut(&at) {
             Some(Seen::Again(resources)) => Ok(resources.clone()),
+            Some(seen @ Seen::Ahead(_)) => match std::mem::replace(seen, Seen::Once) {
+                Seen::Ahead(resources) => resources,
+                Seen::Once | Seen::Again(_) => Ok(Vec::new()),
+            },
             Some(seen @ Seen::Once) => {
                 let resources = read::read_resources(&loader.read(&at)?, Some(file))?;
                 *seen = Seen::Again(resources.clone());

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use sluice_yaml::{Node, from_json};
 
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::id::{CLUSTER_SCOPED, ResourceId};
@@ -24,8 +25,40 @@ pub struct Build {
 /// One object of a build.
 #[derive(Debug)]
 struct BuiltObject {
-    value: Value,
+    content: Content,
     id: ResourceId,
+}
+
+/// An object as it is cheapest to keep: most are printed straight from their tree, and only those that
+/// kustomize's detour through text might change are values already.
+#[derive(Debug)]
+enum Content {
+    Tree(Node),
+    Value(Value),
+}
+
+impl Content {
+    fn to_value(&self) -> Value {
+        match self {
+            // An ordinary tree has a value.
+            Self::Tree(node) => node.to_json().unwrap_or_default(),
+            Self::Value(value) => value.clone(),
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Self::Tree(node) => node.to_json().unwrap_or_default(),
+            Self::Value(value) => value,
+        }
+    }
+
+    fn to_yaml(&self) -> String {
+        match self {
+            Self::Tree(node) => node.to_printed().unwrap_or_default(),
+            Self::Value(value) => from_json(value),
+        }
+    }
 }
 
 /// What stays of the notes that a build takes on its objects.
@@ -61,7 +94,7 @@ impl Build {
             let mut text = String::new();
             for object in part {
                 text.push_str("---\n");
-                text.push_str(&sluice_yaml::from_json(&object.value));
+                text.push_str(&object.content.to_yaml());
             }
             text
         });
@@ -74,13 +107,13 @@ impl Build {
     }
 
     /// The objects, in order.
-    pub fn objects(&self) -> impl Iterator<Item = &Value> {
-        self.objects.iter().map(|object| &object.value)
+    pub fn objects(&self) -> impl Iterator<Item = Value> {
+        self.objects.iter().map(|object| object.content.to_value())
     }
 
     /// The objects, in order, without a copy.
     pub fn into_objects(self) -> Vec<Value> {
-        self.objects.into_iter().map(|object| object.value).collect()
+        self.objects.into_iter().map(|object| object.content.into_value()).collect()
     }
 
     /// One file for each object, named as kustomize names them: after kind and name, and after the
@@ -89,7 +122,7 @@ impl Build {
         let ids = self.objects.iter().map(|object| object.id.effective_namespace());
         let namespaces: BTreeSet<&str> = ids.filter(|name| *name != CLUSTER_SCOPED).collect();
         let mut files = BTreeMap::new();
-        for BuiltObject { value, id } in &self.objects {
+        for BuiltObject { content, id } in &self.objects {
             let namespace = id.effective_namespace();
             let is_told = namespaces.len() > 1 && namespace != CLUSTER_SCOPED;
             let parts = [
@@ -101,7 +134,7 @@ impl Build {
             ];
             let parts: Vec<String> =
                 parts.into_iter().filter(|part| !part.is_empty()).map(str::to_lowercase).collect();
-            files.insert(format!("{}.yaml", parts.join("_")), sluice_yaml::from_json(value));
+            files.insert(format!("{}.yaml", parts.join("_")), content.to_yaml());
         }
         files
     }
@@ -115,16 +148,19 @@ impl Build {
 /// The object that a resource has become; the resource is used up.
 fn object(resource: &mut Resource, schema: &Schema, keeps: Keeps) -> Result<BuiltObject> {
     strip(resource, keeps)?;
-    let value = resource.node.marshal_json().map_err(|error| {
-        let failure = Failure::from(error).about(Resource::describe(&resource.node));
+    let id = resource.id(schema);
+    let node = std::mem::take(&mut resource.node);
+    if node.is_ordinary() {
+        return Ok(BuiltObject { content: Content::Tree(node), id });
+    }
+    let value = node.marshal_json().map_err(|error| {
+        let failure = Failure::from(error).about(Resource::describe(&node));
         match &resource.file {
-            Some(file) => failure.in_file_at(file, resource.node.position),
+            Some(file) => failure.in_file_at(file, node.position),
             None => failure,
         }
     })?;
-    let id = resource.id(schema);
-    resource.node = sluice_yaml::Node::default();
-    Ok(BuiltObject { value, id })
+    Ok(BuiltObject { content: Content::Value(value), id })
 }
 
 /// Takes off what only lives during a build, and what nobody asked for.
@@ -143,7 +179,7 @@ fn strip(resource: &mut Resource, keeps: Keeps) -> Result<()> {
 }
 
 /// Does the work on parts of a list, side by side where that pays; the results are in order.
-fn share<T: Send, R: Send>(
+pub(crate) fn share<T: Send, R: Send>(
     list: &mut [T],
     threads: usize,
     work: impl Fn(&mut [T]) -> R + Sync,

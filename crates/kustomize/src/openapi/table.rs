@@ -18,7 +18,8 @@ pub(super) struct Table {
     schemas: Vec<(&'static str, OnceLock<Record>)>,
     /// How many of the schemas are definitions; those come first, sorted by name.
     definitions: usize,
-    kinds: Vec<&'static str>,
+    /// Version, kind, number of the schema and scope of each kind, sorted.
+    kinds: Vec<[&'static str; 4]>,
 }
 
 /// What merging needs to know about a value.
@@ -41,7 +42,11 @@ impl Table {
             .map(|line| (line, OnceLock::new()))
             .collect();
         let definitions = schemas.partition_point(|(line, _)| !line.starts_with('\t'));
-        Self { schemas, definitions, kinds: lines.collect() }
+        let columns = |line: &'static str| {
+            let mut columns = line.split('\t');
+            Some([columns.next()?, columns.next()?, columns.next()?, columns.next()?])
+        };
+        Self { schemas, definitions, kinds: lines.filter_map(columns).collect() }
     }
 
     /// The schema with that number.
@@ -74,13 +79,9 @@ impl Table {
     }
 
     fn columns(&self, api_version: &str, kind: &str) -> Option<(&'static str, &'static str)> {
-        let split = |line: &'static str| -> Option<[&'static str; 4]> {
-            let mut columns = line.split('\t');
-            Some([columns.next()?, columns.next()?, columns.next()?, columns.next()?])
-        };
-        let key = |line: &&'static str| split(line).map(|[version, kind, ..]| (version, kind));
-        let found = self.kinds.binary_search_by_key(&Some((api_version, kind)), key).ok()?;
-        split(self.kinds.get(found)?).map(|[_, _, number, scope]| (number, scope))
+        let key = |[version, kind, ..]: &[&'static str; 4]| (*version, *kind);
+        let found = self.kinds.binary_search_by_key(&(api_version, kind), key).ok()?;
+        self.kinds.get(found).map(|[_, _, number, scope]| (*number, *scope))
     }
 }
 

@@ -25,7 +25,7 @@ impl Node {
 }
 
 impl Writer {
-    /// Writes a node; gives up on what only the detour decides about, such as a key that comes twice.
+    /// Writes a node; gives up on what only the detour decides about, such as how a float is written.
     fn node(&mut self, node: &Node, place: Place) -> bool {
         match &node.content {
             Content::Alias(_) => false,
@@ -71,9 +71,6 @@ impl Writer {
         let mut sorted: Vec<(&str, &Node)> =
             fields.iter().map(|(key, value)| (key.as_text().unwrap_or_default(), value)).collect();
         sorted.sort_unstable_by_key(|(name, _)| *name);
-        if sorted.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return false;
-        }
         order::sort_by_key(&mut sorted, Dialect::V2, |(name, _)| name);
         let indent = self.enter_fields();
         let whole = sorted.iter().all(|(name, field)| {

@@ -12,8 +12,9 @@ use crate::{Dialect, MAX_DEPTH};
 const SIMPLE_KEY: usize = 128;
 
 impl Node {
-    /// Whether writing the tree and reading it again certainly gives the same values.
-    pub(crate) fn is_ordinary(&self) -> bool {
+    /// Whether writing the tree and reading it again certainly gives the same values, and gives them
+    /// without an error.
+    pub fn is_ordinary(&self) -> bool {
         matches!(self.content, Content::Mapping { .. }) && is_ordinary(self, MAX_DEPTH)
     }
 }
@@ -30,6 +31,7 @@ fn is_ordinary(node: &Node, depth: usize) -> bool {
         }
         Content::Mapping { fields, .. } => {
             matches!(node.tag.as_ref(), "" | "!!map")
+                && are_unique(fields)
                 && fields.iter().all(|(key, value)| {
                     is_ordinary_key(key) && !is_emptied(key, value) && is_ordinary(value, depth - 1)
                 })
@@ -47,6 +49,20 @@ fn is_emptied(key: &Node, value: &Node) -> bool {
         _ => false,
     };
     is_empty && (key.comments.is_some() || value.comments.is_some())
+}
+
+/// Whether no key comes twice. Most mappings are small, where comparing beats sorting.
+fn are_unique(fields: &[(Node, Node)]) -> bool {
+    const SMALL: usize = 16;
+    if fields.len() <= SMALL {
+        let earlier = |index: usize| fields.iter().take(index);
+        return fields.iter().enumerate().all(|(index, (key, _))| {
+            earlier(index).all(|(other, _)| other.as_text() != key.as_text())
+        });
+    }
+    let mut names: Vec<Option<&str>> = fields.iter().map(|(key, _)| key.as_text()).collect();
+    names.sort_unstable();
+    names.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 fn is_ordinary_key(key: &Node) -> bool {
