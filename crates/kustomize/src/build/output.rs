@@ -55,7 +55,7 @@ impl Content {
 
     fn to_yaml(&self) -> String {
         match self {
-            Self::Tree(node) => node.to_printed().unwrap_or_default(),
+            Self::Tree(node) => node.ordinary_to_printed().unwrap_or_default(),
             Self::Value(value) => from_json(value),
         }
     }

@@ -68,14 +68,19 @@ fn are_unique(fields: &[(Node, Node)]) -> bool {
 fn is_ordinary_key(key: &Node) -> bool {
     match &key.content {
         Content::Scalar { value, style } => {
-            value.len() <= SIMPLE_KEY
+            !key.tagged
+                && key.anchor.is_none()
+                && value.len() <= SIMPLE_KEY
                 && !value.is_empty()
-                && !value.contains('\n')
                 && value != "<<"
-                && is_ordinary(key, 1)
-                && (key.tag == "!!str"
-                    || *style != ScalarStyle::Plain
-                    || resolve(value, Dialect::V3) == Meaning::Text)
+                && is_harmless_line(value)
+                && match key.tag.as_ref() {
+                    "!!str" => !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded),
+                    "" => {
+                        *style == ScalarStyle::Plain && resolve(value, Dialect::V3) == Meaning::Text
+                    }
+                    _ => false,
+                }
         }
         _ => false,
     }
@@ -88,7 +93,7 @@ fn is_ordinary_scalar(node: &Node, text: &str, style: ScalarStyle) -> bool {
             ScalarStyle::Literal => is_ordinary_block(text),
             _ => {
                 let is_text = node.tag == "!!str" || style != ScalarStyle::Plain;
-                text.chars().all(|character| character != '\n' && is_harmless(character))
+                is_harmless_line(text)
                     && (is_text || !matches!(resolve(text, Dialect::V3), Meaning::Time(_)))
             }
         },
@@ -105,6 +110,13 @@ fn is_ordinary_block(text: &str) -> bool {
         && !text.ends_with("\n\n")
         && !text.ends_with(' ')
         && text.chars().all(is_harmless)
+}
+
+/// Whether a text without line breaks has only harmless characters.
+fn is_harmless_line(text: &str) -> bool {
+    // Without a way out of the loop, so that many bytes are looked at together.
+    let is_plain = text.bytes().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'));
+    is_plain || text.chars().all(|character| character != '\n' && is_harmless(character))
 }
 
 /// Characters that every style holds and that no reader takes for a line break of another kind.
