@@ -1,6 +1,7 @@
 //! The project's chores: `cargo run -p xtask -- CHORE`.
 
 mod crds;
+mod fuzz;
 mod record;
 
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ type Chore = fn(&[String]) -> Result<(), Box<dyn std::error::Error>>;
 const CHORES: &[(&str, Chore)] = &[
     ("compare-crds", crds::compare),
     ("crds", crds::write),
+    ("fuzz", fuzz::run),
     ("record", record::run),
     ("record-crds", crds::record),
 ];
