@@ -21,7 +21,7 @@ fn tree(applications: usize, overlays: usize) -> MemoryTree {
              apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{LEVEL: info}}\n"
         );
         tree.insert(format!("/base/{name}.yaml"), text);
-        names.push_str(&format!("- {name}.yaml\n"));
+        names.extend(["- ", &name, ".yaml\n"]);
     }
     tree.insert("/base/kustomization.yaml", names);
     for number in 0..overlays {
