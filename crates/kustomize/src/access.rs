@@ -46,6 +46,17 @@ impl Kind {
     }
 }
 
+/// A text; several lines are written as such.
+pub(crate) fn lines(text: impl Into<String>) -> Node {
+    let text = text.into();
+    let is_long = text.contains('\n');
+    let mut node = Node::text(text);
+    if is_long && let Content::Scalar { style, .. } = &mut node.content {
+        *style = ScalarStyle::Literal;
+    }
+    node
+}
+
 /// A scalar without a tag: what it means hangs on its text.
 pub(crate) fn untagged(text: impl Into<String>) -> Node {
     Node::scalar("", text)

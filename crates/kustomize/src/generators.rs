@@ -182,20 +182,10 @@ fn quoted(text: &str) -> Node {
     node
 }
 
-/// A text of a data map; several lines are written as such.
-fn data_text(text: String) -> Node {
-    let is_long = text.contains('\n');
-    let mut node = Node::text(text);
-    if is_long && let Content::Scalar { style, .. } = &mut node.content {
-        *style = ScalarStyle::Literal;
-    }
-    node
-}
-
 /// Writes texts into a data map, in order; none leave it out.
 pub(crate) fn set_data(node: &mut Node, map: &str, values: BTreeMap<String, String>) -> Result<()> {
     for (key, value) in values {
-        config_map::put(node, map, &key, data_text(value))?;
+        config_map::put(node, map, &key, access::lines(value))?;
     }
     Ok(())
 }

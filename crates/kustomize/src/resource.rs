@@ -313,7 +313,7 @@ fn set_meta_map(node: &mut Node, name: &str, map: &BTreeMap<String, String>) -> 
     }
     if let Some(made) = access::lookup_create(metadata, &[name], Kind::Mapping)? {
         for (key, value) in map {
-            access::set(made, key, Node::text(value.as_str()))?;
+            access::set(made, key, access::lines(value.as_str()))?;
         }
     }
     Ok(())

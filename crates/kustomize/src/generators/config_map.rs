@@ -2,7 +2,7 @@
 
 use sluice_yaml::Node;
 
-use super::{Arguments, data_text, finish, key_values, object, secret};
+use super::{Arguments, finish, key_values, object, secret};
 use crate::access::{self, Kind};
 use crate::failure::Result;
 use crate::resource::Resource;
@@ -13,10 +13,10 @@ pub(super) fn generate(arguments: &Arguments, files: &dyn Load) -> Result<Resour
     let mut node = object("ConfigMap", arguments)?;
     for (key, value) in key_values::load(arguments, files)? {
         match String::from_utf8(value) {
-            Ok(text) => put(&mut node, "data", &key, data_text(text))?,
+            Ok(text) => put(&mut node, "data", &key, access::lines(text))?,
             Err(error) => {
                 let text = secret::base64_lines(error.as_bytes());
-                put(&mut node, "binaryData", &key, data_text(text))?;
+                put(&mut node, "binaryData", &key, access::lines(text))?;
             }
         }
     }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_yaml::Node;
 
-use super::{Arguments, config_map, data_text, finish, key_values, object};
+use super::{Arguments, config_map, finish, key_values, object};
 use crate::access::{self, Kind};
 use crate::failure::Result;
 use crate::resource::Resource;
@@ -21,7 +21,7 @@ pub(super) fn generate(arguments: &Arguments, kind: &str, files: &dyn Load) -> R
     let values = key_values::load(arguments, files)?;
     access::lookup_create(&mut node, &["data"], Kind::Mapping)?;
     for (key, value) in values {
-        config_map::put(&mut node, "data", &key, data_text(base64_lines(&value)))?;
+        config_map::put(&mut node, "data", &key, access::lines(base64_lines(&value)))?;
     }
     finish(node, arguments)
 }
