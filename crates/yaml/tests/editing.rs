@@ -155,3 +155,13 @@ fn a_whole_float_is_as_long_as_go_writes_it() {
         assert_eq!(document.to_json().unwrap(), expected, "{text}");
     }
 }
+
+#[test]
+fn what_json_does_not_have_is_not_printed() {
+    for text in [".inf", "-.Inf", ".nan", "!!float .nan"] {
+        let document = parse(format!("a: {text}\n").as_bytes()).unwrap().remove(0);
+        let error = document.root.to_printed().unwrap_err().to_string();
+        assert!(error.contains("json: unsupported value"), "{error}");
+        assert!(!document.root.is_ordinary(), "{text}");
+    }
+}

@@ -93,14 +93,23 @@ fn is_ordinary_scalar(node: &Node, text: &str, style: ScalarStyle) -> bool {
             ScalarStyle::Literal => is_ordinary_block(text),
             _ => {
                 let is_text = node.tag == "!!str" || style != ScalarStyle::Plain;
-                is_harmless_line(text)
-                    && (is_text || !matches!(resolve(text, Dialect::V3), Meaning::Time(_)))
+                is_harmless_line(text) && (is_text || has_json(&resolve(text, Dialect::V3)))
             }
         },
         tag @ ("!!int" | "!!bool" | "!!null" | "!!float") => {
-            style == ScalarStyle::Plain && resolve(text, Dialect::V3).tag() == tag
+            let meaning = resolve(text, Dialect::V3);
+            style == ScalarStyle::Plain && meaning.tag() == tag && has_json(&meaning)
         }
         _ => false,
+    }
+}
+
+/// Whether JSON has the value as it is: not times, and no float that is not a number.
+fn has_json(meaning: &Meaning) -> bool {
+    match meaning {
+        Meaning::Time(_) => false,
+        Meaning::Float(value) => value.is_finite(),
+        _ => true,
     }
 }
 
