@@ -67,6 +67,15 @@ impl Node {
         emitter.document("", self, "");
         emitter.writer.out
     }
+
+    /// The same with collections indented by `indent`, sequences inside mappings too, as go-yaml v3's
+    /// `Encoder` writes it after `SetIndent`.
+    pub fn to_yaml_indented(&self, indent: usize) -> String {
+        let mut emitter = Emitter::new(SequenceIndent::Wide);
+        emitter.writer.step = indent;
+        emitter.document("", self, "");
+        emitter.writer.out
+    }
 }
 
 /// Where a node stands.

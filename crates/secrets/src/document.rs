@@ -1,0 +1,304 @@
+//! A document that SOPS has encrypted: read, decrypted, checked and written again.
+
+use ring::digest::{Context, SHA512};
+
+use crate::cipher::{CipherError, DataKey, decrypt};
+use crate::formats::{Format, Metadatas};
+use crate::keys::{DataKeyError, KeyService, data_key};
+use crate::metadata::Metadata;
+use crate::redacted::Redacted;
+use crate::rules::Above;
+use crate::tree::{Branch, Comment, Item, Value};
+
+/// What the hash starts with where only encrypted values are hashed, so that the two kinds of MAC
+/// are never the same: sha256 of `sops`.
+const ONLY_ENCRYPTED_START: [u8; 32] = [
+    0x8a, 0x3f, 0xd2, 0xad, 0x54, 0xce, 0x66, 0x52, 0x7b, 0x10, 0x34, 0xf3, 0xd1, 0x47, 0xbe, 0x0b,
+    0x0b, 0x97, 0x5b, 0x3b, 0xf4, 0x4f, 0x72, 0xc6, 0xfd, 0xad, 0xec, 0x81, 0x76, 0xf2, 0x7d, 0x69,
+];
+
+/// Why a document could not be decrypted; the words are those that Flux users know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It is not a document of its format, or not one of SOPS.
+    #[error("failed to load encrypted {format} data: {reason}")]
+    Load {
+        /// The format it was read as.
+        format: Format,
+        /// Why not.
+        reason: String,
+    },
+    /// No master key gave the data key.
+    #[error("cannot get sops data key: {0}")]
+    DataKey(#[from] DataKeyError),
+    /// A value could not be decrypted.
+    #[error("error decrypting sops tree: Error walking tree: {0}")]
+    Walk(WalkError),
+    /// The decrypted document cannot be written in the format that is asked for.
+    #[error("failed to emit encrypted {from} file as decrypted {to}: {reason}")]
+    Emit {
+        /// The format it was in.
+        from: Format,
+        /// The format that is asked for.
+        to: Format,
+        /// Why not.
+        reason: String,
+    },
+    /// The values are not those that were encrypted, and the caller wants them to be.
+    #[error("failed to verify sops data integrity: {0}")]
+    Integrity(Tampering),
+}
+
+/// Why a value in the tree could not be decrypted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WalkError {
+    /// The value itself.
+    #[error("Could not decrypt value: {0}")]
+    Value(CipherError),
+    /// It should be encrypted, and is not even a text.
+    #[error("Expected encrypted value as string, but got {0}")]
+    NotText(&'static str),
+    /// A comment became something else.
+    #[error("walkValue of Comment should be either Comment or string, was {0}")]
+    Comment(&'static str),
+}
+
+/// Whether the values are those that were encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Integrity {
+    /// They are.
+    Whole,
+    /// They are not, or nobody can tell. Flux takes the document all the same.
+    Broken(Tampering),
+}
+
+/// How the MAC shows that a document was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Tampering {
+    /// The document has none.
+    #[error("expected mac 'no MAC', got '{0}'")]
+    Missing(String),
+    /// The MAC itself cannot be decrypted.
+    #[error("{0}")]
+    Unreadable(CipherError),
+    /// It is the MAC of other values.
+    #[error("expected mac '{expected}', got '{found}'")]
+    Mismatch {
+        /// What the document says.
+        expected: String,
+        /// What its values give.
+        found: String,
+    },
+}
+
+/// A document with its values decrypted.
+#[derive(Debug, Clone)]
+pub struct Decrypted {
+    format: Format,
+    branches: Vec<Branch>,
+    integrity: Integrity,
+}
+
+impl Decrypted {
+    /// Whether the values are those that were encrypted.
+    pub const fn integrity(&self) -> &Integrity {
+        &self.integrity
+    }
+
+    /// The document in the clear.
+    pub fn emit(&self, format: Format) -> Result<Redacted<Vec<u8>>, Error> {
+        format.emit(&self.branches).map(Redacted::new).map_err(|reason| Error::Emit {
+            from: self.format,
+            to: format,
+            reason,
+        })
+    }
+}
+
+/// Decrypts a document with what a key service can decrypt.
+pub fn decrypt_document(
+    text: &[u8],
+    format: Format,
+    keys: &dyn KeyService,
+) -> Result<Decrypted, Error> {
+    let load = |reason| Error::Load { format, reason };
+    let mut branches = format.load(text).map_err(load)?;
+    let metadata = take_metadata(&mut branches, format.metadatas()).map_err(load)?;
+    let metadata = Metadata::read(&metadata).map_err(load)?;
+    let key = data_key(&metadata.key_groups, metadata.shamir_threshold, keys)?;
+
+    let mut walk = Walk::new(&metadata, &key);
+    for branch in &mut branches {
+        walk.branch(branch).map_err(Error::Walk)?;
+    }
+    let found = walk.mac();
+    let integrity = integrity(&metadata, &key, found);
+    Ok(Decrypted { format, branches, integrity })
+}
+
+fn integrity(metadata: &Metadata, key: &DataKey, found: String) -> Integrity {
+    let stored = decrypt(metadata.mac.as_bytes(), key, &metadata.last_modified);
+    let tampering = match stored {
+        Err(error) => Tampering::Unreadable(error),
+        Ok(Value::Text(expected)) if expected.is_empty() => Tampering::Missing(found),
+        Ok(Value::Text(expected)) if expected == found.as_bytes() => return Integrity::Whole,
+        Ok(Value::Text(expected)) => {
+            Tampering::Mismatch { expected: String::from_utf8_lossy(&expected).into_owned(), found }
+        }
+        Ok(_) => Tampering::Unreadable(CipherError::NotOfType("str")),
+    };
+    Integrity::Broken(tampering)
+}
+
+/// Takes the metadata out of the tree.
+fn take_metadata(branches: &mut [Branch], form: Metadatas) -> Result<Branch, String> {
+    let mut found = None;
+    match form {
+        Metadatas::Nested | Metadatas::FlatInside => {
+            for (index, branch) in branches.iter_mut().enumerate() {
+                let all = std::mem::take(branch);
+                for item in all {
+                    match item {
+                        Item::Field(name, value) if name == "sops" => {
+                            if index > 0 {
+                                continue;
+                            }
+                            let Value::Branch(tree) = value else {
+                                return Err("Found sops entry that is not a mapping".to_owned());
+                            };
+                            if found.replace(tree).is_some() {
+                                return Err("Found duplicate sops entry".to_owned());
+                            }
+                        }
+                        item => branch.push(item),
+                    }
+                }
+            }
+        }
+        Metadatas::FlatAtTop => {
+            if let Some(branch) = branches.first_mut() {
+                let all = std::mem::take(branch);
+                let mut flat = Branch::new();
+                for item in all {
+                    match item {
+                        Item::Field(name, value) if name.starts_with("sops_") => {
+                            flat.push(Item::Field(name["sops_".len()..].to_owned(), value));
+                        }
+                        item => branch.push(item),
+                    }
+                }
+                found = (!flat.is_empty()).then_some(flat);
+            }
+        }
+    }
+    let mut found = found.ok_or("sops metadata not found")?;
+    if form == Metadatas::FlatInside {
+        for item in &mut found {
+            if let Item::Field(_, Value::Text(text)) = item {
+                *text = String::from_utf8_lossy(text).replace("\\n", "\n").into_bytes();
+            }
+        }
+    }
+    if form == Metadatas::Nested { Ok(found) } else { crate::flatten::unflatten(found) }
+}
+
+/// The way over all values: decrypts them in place and hashes them.
+struct Walk<'d> {
+    metadata: &'d Metadata,
+    key: &'d DataKey,
+    hash: Context,
+    path: Vec<String>,
+    above: Above,
+}
+
+impl<'d> Walk<'d> {
+    fn new(metadata: &'d Metadata, key: &'d DataKey) -> Self {
+        let mut hash = Context::new(&SHA512);
+        if metadata.mac_only_encrypted {
+            hash.update(&ONLY_ENCRYPTED_START);
+        }
+        Self { metadata, key, hash, path: Vec::new(), above: Above::default() }
+    }
+
+    /// The MAC of what was passed.
+    fn mac(self) -> String {
+        use std::fmt::Write as _;
+        self.hash.finish().as_ref().iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02X}");
+            out
+        })
+    }
+
+    fn branch(&mut self, branch: &mut Branch) -> Result<(), WalkError> {
+        self.above.enter();
+        for item in branch {
+            match item {
+                Item::Comment(comment) => {
+                    self.above.comment(&self.metadata.rule, &comment.text);
+                    let inline = comment.inline;
+                    match self.leaf(Value::Comment(comment.clone()))? {
+                        Value::Comment(plain) => *comment = plain,
+                        Value::Text(text) => *comment = Comment { text, inline },
+                        other => return Err(WalkError::Comment(other.type_name())),
+                    }
+                }
+                Item::Field(name, value) => {
+                    self.path.push(std::mem::take(name));
+                    let walked = self.value(value);
+                    *name = self.path.pop().unwrap_or_default();
+                    walked?;
+                }
+            }
+        }
+        self.above.leave();
+        Ok(())
+    }
+
+    /// A value of a field or of a list; the comments above it end with it.
+    fn value(&mut self, value: &mut Value) -> Result<(), WalkError> {
+        let is_comment = if let Value::Comment(comment) = value {
+            self.above.comment(&self.metadata.rule, &comment.text);
+            true
+        } else {
+            false
+        };
+        match value {
+            Value::Null => {}
+            Value::Branch(branch) => self.branch(branch)?,
+            Value::List(items) => {
+                self.above.enter();
+                for item in items {
+                    self.value(item)?;
+                }
+                self.above.leave();
+            }
+            leaf => *leaf = self.leaf(std::mem::replace(leaf, Value::Null))?,
+        }
+        if !is_comment {
+            self.above.value();
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, value: Value) -> Result<Value, WalkError> {
+        let is_comment = matches!(value, Value::Comment(_));
+        let encrypted = self.metadata.rule.encrypts(&self.path, &self.above, is_comment);
+        let value = if encrypted { self.decrypted(value)? } else { value };
+        if encrypted || !self.metadata.mac_only_encrypted {
+            self.hash.update(&value.mac_bytes().unwrap_or_default());
+        }
+        Ok(value)
+    }
+
+    fn decrypted(&self, value: Value) -> Result<Value, WalkError> {
+        let path = self.path.join(":") + ":";
+        match value {
+            // An old version of SOPS left comments as they were.
+            Value::Comment(comment) => {
+                Ok(decrypt(&comment.text, self.key, &path).unwrap_or(Value::Comment(comment)))
+            }
+            Value::Text(text) => decrypt(&text, self.key, &path).map_err(WalkError::Value),
+            other => Err(WalkError::NotText(other.type_name())),
+        }
+    }
+}

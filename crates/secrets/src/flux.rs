@@ -1,0 +1,75 @@
+//! What Flux decrypts for a Kustomization, and where.
+//!
+//! - Resources of a build whose `sops.mac` is set, as JSON ([`Decryptor::decrypt_resource`]).
+//! - Entries of a Secret's `data` that hold a whole encrypted document.
+//! - Before the build: files that `secretGenerator` and `patches` name ([`Decryptor::decrypt_sources`]).
+
+mod key_ring;
+mod resource;
+mod sources;
+
+pub use key_ring::{ImportError, KeyRing};
+pub use resource::{ResourceError, is_decryption_disabled, is_encrypted};
+pub use sources::{Sources, SourcesError};
+
+use crate::document::{Error, Integrity, Tampering, decrypt_document};
+use crate::formats::Format;
+use crate::keys::KeyService;
+use crate::redacted::Redacted;
+
+/// The annotation that keeps an object as it is, with the value `disabled`.
+pub const DECRYPT_ANNOTATION: &str = "kustomize.toolkit.fluxcd.io/decrypt";
+
+/// The largest file that is decrypted.
+pub const MAX_FILE_SIZE: usize = 5 << 20;
+
+/// What happens when values are not those that were encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnBrokenMac {
+    /// They are taken, and it is told. What Flux does, without telling.
+    #[default]
+    Report,
+    /// Nothing is taken.
+    Refuse,
+}
+
+/// A document whose values are not those that were encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, or the entry of a Secret.
+    pub place: String,
+    /// How that shows.
+    pub tampering: Tampering,
+}
+
+/// Decrypts for one Kustomization.
+#[derive(Clone, Copy)]
+pub struct Decryptor<'k> {
+    keys: &'k dyn KeyService,
+    on_broken_mac: OnBrokenMac,
+}
+
+impl<'k> Decryptor<'k> {
+    /// Decrypts with what a key service can decrypt.
+    pub fn new(keys: &'k dyn KeyService, on_broken_mac: OnBrokenMac) -> Self {
+        Self { keys, on_broken_mac }
+    }
+
+    /// Decrypts a whole document from one format to another.
+    fn document(
+        &self,
+        text: &[u8],
+        (from, to): (Format, Format),
+        place: &str,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Redacted<Vec<u8>>, Error> {
+        let decrypted = decrypt_document(text, from, self.keys)?;
+        if let Integrity::Broken(tampering) = decrypted.integrity() {
+            if self.on_broken_mac == OnBrokenMac::Refuse {
+                return Err(Error::Integrity(tampering.clone()));
+            }
+            findings.push(Finding { place: place.to_owned(), tampering: tampering.clone() });
+        }
+        decrypted.emit(to)
+    }
+}
