@@ -7,10 +7,13 @@ mod age;
 mod failure;
 mod pgp;
 mod shamir;
+mod vault;
 
 pub use age::AgeIdentities;
 pub use failure::DataKeyError;
 pub use pgp::PgpKeys;
+
+pub(crate) use vault::VaultKey;
 
 use failure::{GroupFailure, KeyFailure};
 
@@ -123,6 +126,12 @@ impl MasterKey {
 pub trait KeyService: Sync {
     /// The data key, or the part of it, that a master key encrypts; otherwise why not, without secrets.
     fn decrypt(&self, key: &MasterKey) -> Result<DataKey, String>;
+}
+
+/// How key services far away are asked. May block, and bounds the time it takes.
+pub trait Http: Send + Sync {
+    /// Sends a request and gives the whole answer, or why there is none.
+    fn send(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, String>;
 }
 
 /// The data key of a document.

@@ -29,5 +29,5 @@ mod tree;
 pub use cipher::{CipherError, DataKey};
 pub use document::{Decrypted, Error, Integrity, Tampering, WalkError, decrypt_document};
 pub use formats::Format;
-pub use keys::{AgeIdentities, DataKeyError, KeyService, MasterKey, PgpKeys};
+pub use keys::{AgeIdentities, DataKeyError, Http, KeyService, MasterKey, PgpKeys};
 pub use redacted::Redacted;

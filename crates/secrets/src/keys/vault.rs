@@ -1,0 +1,136 @@
+//! The transit engine of HashiCorp Vault and OpenBao.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Request;
+use serde_json::{Value as Json, json};
+
+use super::Http;
+use crate::cipher::DataKey;
+use crate::redacted::Redacted;
+
+/// A key of the engine, with the data key that it encrypts.
+pub(crate) struct VaultKey<'k> {
+    pub(crate) address: &'k str,
+    pub(crate) engine_path: &'k str,
+    pub(crate) key_name: &'k str,
+    pub(crate) enc: &'k str,
+}
+
+impl VaultKey<'_> {
+    /// Asks the server that the key names, with a token for it.
+    pub(crate) fn decrypt(
+        &self,
+        token: &Redacted<String>,
+        http: &dyn Http,
+    ) -> Result<DataKey, String> {
+        let path = format!("{}/decrypt/{}", self.engine_path.trim_matches('/'), self.key_name);
+        self.ask(&path, token, http).map_err(|problem| {
+            let what = "failed to decrypt sops data key from Vault transit backend";
+            format!("{what} '{path}': {problem}")
+        })
+    }
+
+    fn ask(
+        &self,
+        path: &str,
+        token: &Redacted<String>,
+        http: &dyn Http,
+    ) -> Result<DataKey, String> {
+        let url = format!("{}/v1/{path}", self.address.trim_end_matches('/'));
+        let request = Request::put(&url)
+            .header("X-Vault-Token", token.expose())
+            .header("X-Vault-Request", "true")
+            .header("Content-Type", "application/json")
+            .body(json!({ "ciphertext": self.enc }).to_string().into_bytes())
+            .map_err(|_| "the address or the token is malformed".to_owned())?;
+        let response = http.send(request)?;
+        let status = response.status();
+        let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
+        if !status.is_success() {
+            let errors = body.get("errors").and_then(Json::as_array).into_iter().flatten();
+            let errors: Vec<String> =
+                errors.filter_map(Json::as_str).map(|error| format!("* {error}")).collect();
+            return Err(format!(
+                "Error making API request.\n\nURL: PUT {url}\nCode: {}. Errors:\n\n{}",
+                status.as_u16(),
+                errors.join("\n")
+            ));
+        }
+        let data = body.get("data").filter(|data| data.is_object());
+        let data = data.ok_or("transit backend is empty")?;
+        let plain = data.get("plaintext").ok_or("no decrypted data")?;
+        let plain = plain.as_str().ok_or("decrypted plaintext data cannot be cast to string")?;
+        let plain = STANDARD.decode(plain);
+        plain
+            .map(Redacted::new)
+            .map_err(|_| "cannot decode base64 plaintext into data key bytes".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+
+    use super::VaultKey;
+    use crate::keys::Http;
+    use crate::redacted::Redacted;
+
+    /// A server with one key, that answers as Vault does.
+    struct Server;
+
+    impl Http for Server {
+        fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
+            let answer = |status: u16, body: &str| {
+                let response = Response::builder().status(status).body(body.as_bytes().to_vec());
+                Ok(response.expect("the status is one"))
+            };
+            assert_eq!(request.method(), "PUT");
+            if request.headers().get("X-Vault-Token").is_none_or(|token| token != "right") {
+                return answer(403, r#"{"errors":["permission denied"]}"#);
+            }
+            match (request.uri().to_string().as_str(), request.body().as_slice()) {
+                (
+                    "http://127.0.0.1:8200/v1/sops/decrypt/first",
+                    br#"{"ciphertext":"vault:v1:x"}"#,
+                ) => answer(200, r#"{"data":{"plaintext":"a2V5"}}"#),
+                (_, br#"{"ciphertext":"empty"}"#) => answer(200, "{}"),
+                (_, br#"{"ciphertext":"garbage"}"#) => answer(200, r#"{"data":{"plaintext":"!"}}"#),
+                _ => answer(400, r#"{"errors":["encryption key not found"]}"#),
+            }
+        }
+    }
+
+    fn ask(token: &str, enc: &str) -> Result<Vec<u8>, String> {
+        let key = VaultKey {
+            address: "http://127.0.0.1:8200/",
+            engine_path: "/sops/",
+            key_name: "first",
+            enc,
+        };
+        let token = Redacted::new(token.to_owned());
+        key.decrypt(&token, &Server).map(Redacted::into_exposed)
+    }
+
+    #[test]
+    fn the_engine_decrypts_with_the_right_token() {
+        assert_eq!(ask("right", "vault:v1:x"), Ok(b"key".to_vec()));
+    }
+
+    #[test]
+    fn what_goes_wrong_is_told_without_the_token() {
+        for (token, enc, problem) in [
+            ("wrong", "vault:v1:x", "Code: 403. Errors:\n\n* permission denied"),
+            ("right", "other", "* encryption key not found"),
+            ("right", "empty", "transit backend is empty"),
+            ("right", "garbage", "cannot decode base64 plaintext"),
+            ("wr\nong", "x", "malformed"),
+        ] {
+            let error = ask(token, enc).expect_err(problem);
+            assert!(error.contains(problem) && !error.contains(token), "{error}");
+            let start =
+                "failed to decrypt sops data key from Vault transit backend 'sops/decrypt/first'";
+            assert!(error.starts_with(start), "{error}");
+        }
+    }
+}
