@@ -1,0 +1,95 @@
+//! Documents that the real sops encrypts now, where it is among the real programs (`SLUICE_PEERS`).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sluice_secrets::flux::KeyRing;
+use sluice_secrets::{Format, Integrity, decrypt_document};
+
+fn sops() -> Option<PathBuf> {
+    let named = std::env::var_os("SLUICE_PEERS").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let peers = named.or_else(|| home.map(|home| home.join(".cache/sluice-peers")))?;
+    Some(peers.join("bin/sops")).filter(|path| path.is_file())
+}
+
+fn run(sops: &Path, key_file: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    let output = Command::new(sops)
+        .args(["--config", "/dev/null"])
+        .args(arguments)
+        .env("SOPS_AGE_KEY_FILE", key_file)
+        .output()
+        .expect("sops runs");
+    output.status.success().then_some(output.stdout)
+}
+
+#[test]
+fn what_sops_encrypts_now_decrypts_as_it_decrypts_it() {
+    let Some(sops) = sops() else { return };
+    let key_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/keys/one.agekey");
+    let key = std::fs::read_to_string(&key_file).expect("the key is recorded");
+    let recipient = key.lines().find_map(|line| line.strip_prefix("# public key: "));
+    let recipient = recipient.expect("a key file names its recipient");
+    let mut keys = KeyRing::default();
+    keys.import("one.agekey", key.as_bytes()).expect("the key can be read");
+
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let plain = folder.path().join("plain");
+    let encrypted = folder.path().join("encrypted");
+    let (plain_name, encrypted_name) = (plain.to_string_lossy(), encrypted.to_string_lossy());
+    let texts = [
+        (
+            "yaml",
+            "a: [1, 2.5, -3, 1e3, .5, 0x10, 0o7, ~, yes, 'no', 1_000]\nb: {c: {d: \"\\t\"}}\n",
+        ),
+        ("yaml", "a: 2001-12-14\nb: 2001-12-14t21:59:43.10-05:00\nc: &x {d: 1}\ne: *x\n"),
+        (
+            "yaml",
+            "s: '  lead'\nt: \"trail \"\nu: |2\n    x\n  y\nv: >-\n  folded\n  text\nw: '#'\n",
+        ),
+        ("yaml", "# a\n\n# b\nx: 1 # c\n# d\ny:\n# e\n- 1 # f\n# g\n- 2\n\n# h\n"),
+        ("json", "{\"a\": [1.0, 1e21, 1e-7, -0.0, 123456789012345678], \"b\": {\"\": \"\"}}"),
+        ("dotenv", "A=\"quoted\"\n#c\nB='x'\nC=a b\\tc\nD==\n"),
+        ("ini", "[a]\nx=1\nx=2\ny = 'q'\n# c\nz = \"\"\"two\nlines\"\"\"\n[a]\nw: 1 ; t\n"),
+        ("binary", "any\r\nthing\u{0}"),
+    ];
+    let formats = [
+        ("yaml", Format::Yaml),
+        ("json", Format::Json),
+        ("dotenv", Format::Dotenv),
+        ("ini", Format::Ini),
+        ("binary", Format::Binary),
+    ];
+    let mut wrong = Vec::new();
+    for (kind, text) in texts {
+        std::fs::write(&plain, text).expect("it can be written");
+        let arguments =
+            ["encrypt", "--input-type", kind, "--output-type", kind, "--age", recipient];
+        let sealed = run(&sops, &key_file, &[&arguments[..], &[&plain_name]].concat());
+        let sealed = sealed.unwrap_or_else(|| panic!("sops refuses {text:?}"));
+        std::fs::write(&encrypted, &sealed).expect("it can be written");
+        let format = formats.iter().find(|(name, _)| *name == kind).expect("it is one").1;
+        let decrypted = decrypt_document(&sealed, format, &keys).expect("it decrypts");
+        if *decrypted.integrity() != Integrity::Whole {
+            wrong.push(format!("{text}: {:?}", decrypted.integrity()));
+        }
+        for (name, format) in formats {
+            let arguments =
+                ["decrypt", "--input-type", kind, "--output-type", name, &encrypted_name];
+            let expected = run(&sops, &key_file, &arguments);
+            let found = decrypted.emit(format).ok().map(sluice_secrets::Redacted::into_exposed);
+            if found != expected {
+                let shown = |bytes: Option<Vec<u8>>| {
+                    bytes
+                        .map_or("an error".to_owned(), |b| String::from_utf8_lossy(&b).into_owned())
+                };
+                wrong.push(format!(
+                    "{text} as {name}:\n{}\nnot\n{}",
+                    shown(found),
+                    shown(expected)
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n----\n"));
+}
