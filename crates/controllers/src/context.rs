@@ -1,0 +1,82 @@
+//! What all controllers of a process share.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use sluice_base::clock::Clock;
+use sluice_runtime::events::Recorder;
+use sluice_ssa::{Discovery, GroupKind};
+
+use crate::artifacts::Artifacts;
+use crate::compute::Compute;
+
+/// Flags and feature gates, named as Flux names them.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `--no-cross-namespace-refs`
+    pub no_cross_namespace_refs: bool,
+    /// `--no-remote-bases`
+    pub no_remote_bases: bool,
+    /// `--default-service-account`
+    pub default_service_account: Option<String>,
+    /// `--requeue-dependency`
+    pub requeue_dependency: Duration,
+    /// `--interval-jitter-percentage`
+    pub interval_jitter: u8,
+    /// `--concurrent-ssa`
+    pub concurrent_ssa: usize,
+    /// `--custom-apply-stage-kinds`
+    pub custom_stage_kinds: BTreeSet<GroupKind>,
+    /// `--override-manager`
+    pub disallowed_field_managers: Vec<String>,
+    /// `StrictPostBuildSubstitutions`
+    pub strict_substitutions: bool,
+    /// `AdditiveCELDependencyCheck`
+    pub additive_cel_dependency_check: bool,
+    /// `DisableFailFastBehavior`, turned round.
+    pub fail_fast: bool,
+    /// `ExternalArtifact`
+    pub external_artifacts: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            no_cross_namespace_refs: false,
+            no_remote_bases: false,
+            default_service_account: None,
+            requeue_dependency: Duration::from_secs(30),
+            interval_jitter: 5,
+            concurrent_ssa: 4,
+            custom_stage_kinds: BTreeSet::new(),
+            disallowed_field_managers: Vec::new(),
+            strict_substitutions: true,
+            additive_cel_dependency_check: false,
+            fail_fast: true,
+            external_artifacts: false,
+        }
+    }
+}
+
+/// What all controllers of a process share; nothing in it is global, so that simulations live side by side.
+#[derive(Clone)]
+pub struct Context {
+    /// The cluster with the objects that are reconciled.
+    pub client: Client,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance, between 0 and 1, for jitter.
+    pub chance: Arc<dyn Fn() -> f64 + Send + Sync>,
+    /// Takes events.
+    pub recorder: Recorder,
+    /// Unpacked artifacts.
+    pub artifacts: Arc<Artifacts>,
+    /// What is known of the cluster's kinds.
+    pub discovery: Discovery,
+    /// Where long work is done.
+    pub compute: Compute,
+    /// Flags and feature gates.
+    pub settings: Arc<Settings>,
+}

@@ -1,0 +1,72 @@
+//! Other repositories whose artifacts are mixed into this one.
+
+use sluice_api::shared::artifact::Artifact;
+use sluice_api::source::gitrepository::GitInclude;
+use sluice_runtime::key::Key;
+use sluice_source::tree::SourceTree;
+
+use super::GitRepositories;
+use super::pass::Pass;
+use super::reconcile::Stop;
+use crate::artifacts::inside;
+use crate::sources::Source as _;
+
+impl GitRepositories {
+    /// The artifacts of the repositories to include, in the order of the spec.
+    pub(super) fn included(&self, pass: &Pass<'_>) -> Result<Vec<Artifact>, Stop> {
+        let mut artifacts = Vec::new();
+        for include in pass.object.spec.include.iter().flatten() {
+            let name = &include.repository.name;
+            let key = Key::new(pass.key.namespace.clone(), name.clone());
+            let Some(other) = self.store.get(&key) else {
+                return Err(Stop::waiting(
+                    "NotFound",
+                    format!(
+                        "could not get resource for include '{name}': gitrepositories.source.toolkit.fluxcd.io \"{name}\" not found"
+                    ),
+                ));
+            };
+            let Some(artifact) = other.artifact() else {
+                let message = format!("no artifact available for include '{name}'");
+                return Err(Stop::waiting("NoArtifact", message));
+            };
+            artifacts.push(artifact.clone());
+        }
+        Ok(artifacts)
+    }
+
+    /// Copies what is included into the files.
+    pub(super) async fn mix_in(
+        &self,
+        pass: &Pass<'_>,
+        artifacts: &[Artifact],
+        files: &mut SourceTree,
+    ) -> Result<(), Stop> {
+        for (include, artifact) in pass.object.spec.include.iter().flatten().zip(artifacts) {
+            let (from, to) = (include.from_path.clone().unwrap_or_default(), target(include));
+            let failed = |why: &dyn std::fmt::Display| {
+                let name = &include.repository.name;
+                let message = format!("failed to copy '{name}' include from {from} to {to}: {why}");
+                Stop::storage("CopyFailure", message)
+            };
+            let tree =
+                self.context.artifacts.tree(artifact).await.map_err(|error| failed(&error))?;
+            let path = inside(&from);
+            let part = if path.is_empty() {
+                (*tree).clone()
+            } else if tree.get(&path).is_some() {
+                tree.subtree(&path)
+            } else {
+                return Err(failed(&format!("stat {path}: no such file or directory")));
+            };
+            files.graft(&inside(&to), &part).map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where an include goes: the path that is given, or the name of the repository.
+fn target(include: &GitInclude) -> String {
+    let given = include.to_path.clone().filter(|path| !path.is_empty());
+    given.unwrap_or_else(|| include.repository.name.clone())
+}

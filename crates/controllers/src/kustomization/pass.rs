@@ -1,0 +1,191 @@
+//! One pass over a Kustomization: what its status is to say, and the one place that writes it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use serde_json::{Value, json};
+use sluice_api::crd::CustomResource as _;
+use sluice_api::kustomize::GROUP;
+use sluice_api::kustomize::kustomization::{Kustomization, KustomizationStatus};
+use sluice_api::names::annotations::REQUESTED_AT;
+use sluice_api::names::conditions::{READY, RECONCILING};
+use sluice_api::names::events::{
+    COMMIT_STATUS, COMMIT_STATUS_UPDATE, ORIGIN_REVISION, REVISION, severity,
+};
+use sluice_api::names::reasons::PROGRESSING_WITH_RETRY;
+use sluice_api::shared::condition::ConditionStatus;
+use sluice_runtime::conditions::Conditions;
+use sluice_runtime::error::ApiError;
+use sluice_runtime::events::{Event, Severity};
+use sluice_runtime::key::Key;
+use sluice_runtime::status::patch_status;
+
+use super::{Kustomizations, history};
+use crate::context::Context;
+
+/// The field manager of what is written to Kustomizations.
+pub(super) const STATUS_MANAGER: &str = "gotk-kustomize-controller";
+
+/// One pass: the object as it was at the start, and its status as it is to be.
+pub(super) struct Pass<'c> {
+    /// What all controllers share.
+    pub(super) context: &'c Context,
+    controller: &'c Kustomizations,
+    /// The object as it was at the start.
+    pub(super) object: Arc<Kustomization>,
+    /// Who it is.
+    pub(super) key: Key,
+    /// What its status is to say, conditions apart.
+    pub(super) status: KustomizationStatus,
+    /// Its conditions as they are to be.
+    pub(super) conditions: Conditions,
+    /// The status that the API server has.
+    written: Value,
+    started: Timestamp,
+    /// The revision at hand, and that of its origin.
+    pub(super) revision: String,
+    /// The revision of what the artifact was made from.
+    pub(super) origin_revision: String,
+}
+
+impl<'c> Pass<'c> {
+    /// Begins a pass.
+    pub(super) fn begin(controller: &'c Kustomizations, object: Arc<Kustomization>) -> Self {
+        let context = &controller.context;
+        let mut status = object.status.clone().unwrap_or_default();
+        let started = context.clock.now();
+        let generation = object.metadata.generation.unwrap_or_default();
+        let conditions = status.conditions.take().unwrap_or_default();
+        let written = serde_json::to_value(&object.status).unwrap_or(Value::Null);
+        let written = if written.is_null() { json!({}) } else { written };
+        Self {
+            context,
+            controller,
+            key: Key::of(&object.metadata),
+            conditions: Conditions::new(conditions, generation, started),
+            object,
+            status,
+            written,
+            started,
+            revision: String::new(),
+            origin_revision: String::new(),
+        }
+    }
+
+    /// How long the pass has taken so far.
+    pub(super) fn elapsed(&self) -> Duration {
+        Duration::try_from(self.context.clock.now().duration_since(self.started))
+            .unwrap_or_default()
+    }
+
+    /// Writes what the status says now. The watch hears of it later; the store knows at once.
+    pub(super) async fn write(&mut self) -> Result<(), ApiError> {
+        let mut status = self.status.clone();
+        status.conditions = Some(self.conditions.list().to_vec()).filter(|list| !list.is_empty());
+        let wanted = serde_json::to_value(&status).unwrap_or(Value::Null);
+        let definition = Kustomization::DEFINITION;
+        let client = &self.context.client;
+        let answer =
+            patch_status(client, &definition, &self.key, STATUS_MANAGER, &self.written, &wanted)
+                .await?;
+        if let Some(object) = answer {
+            self.written = wanted;
+            self.take_in(&object);
+        }
+        Ok(())
+    }
+
+    /// Lets the store know of an answer of the API server, and whom it concerns.
+    pub(super) fn take_in(&self, answer: &kube::core::DynamicObject) {
+        let object = serde_json::to_value(answer).and_then(serde_json::from_value::<Kustomization>);
+        if let Ok(mut object) = object {
+            object.metadata.managed_fields = None;
+            if let Some(change) = self.controller.store.apply(object) {
+                self.controller.on_change(&change);
+            }
+        }
+    }
+
+    /// The last words of a pass: what was asked for is answered, and the conditions are brought to an end.
+    pub(super) async fn finish(&mut self) -> Result<(), ApiError> {
+        let annotations = self.object.metadata.annotations.as_ref();
+        if let Some(request) = annotations.and_then(|annotations| annotations.get(REQUESTED_AT)) {
+            self.status.last_handled_reconcile_at = Some(request.clone());
+        }
+        self.conditions.set_now(self.context.clock.now());
+        if self.conditions.is_true(READY) {
+            self.conditions.remove(RECONCILING);
+            self.status.observed_generation = self.object.metadata.generation;
+        } else if self.conditions.is_false(READY)
+            && let Some(message) = self.conditions.get(RECONCILING).map(|it| it.message.clone())
+        {
+            self.conditions.set(
+                RECONCILING,
+                ConditionStatus::True,
+                PROGRESSING_WITH_RETRY,
+                &message,
+            );
+        }
+        match self.write().await {
+            // It was deleted in the meantime, by us.
+            Err(error)
+                if error.is_not_found() && self.object.metadata.deletion_timestamp.is_some() =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Notes how the revision at hand went.
+    pub(super) fn note(&mut self, digest: &str, outcome: &str) {
+        let mut metadata = BTreeMap::from([(REVISION.to_owned(), self.revision.clone())]);
+        if !self.origin_revision.is_empty() {
+            metadata.insert(ORIGIN_REVISION.to_owned(), self.origin_revision.clone());
+        }
+        let (now, took) = (self.context.clock.now(), self.elapsed());
+        let kept = self.status.history.get_or_insert_default();
+        history::note(kept, digest, outcome, now, took, metadata);
+    }
+
+    /// Says what happened, with the reason that Ready has.
+    pub(super) fn event(&self, severity: Severity, message: &str) {
+        self.event_with(severity, message, BTreeMap::new());
+    }
+
+    /// Says that all went well, so that commit statuses follow.
+    pub(super) fn success_event(&self, message: &str) {
+        let update = (COMMIT_STATUS.to_owned(), COMMIT_STATUS_UPDATE.to_owned());
+        self.event_with(Severity::Info, message, BTreeMap::from([update]));
+    }
+
+    fn event_with(&self, level: Severity, message: &str, mut metadata: BTreeMap<String, String>) {
+        let facts = [(REVISION, &self.revision), (ORIGIN_REVISION, &self.origin_revision)];
+        for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
+            metadata.insert(name.to_owned(), value.clone());
+        }
+        let metadata = metadata.into_iter().map(|(name, value)| (format!("{GROUP}/{name}"), value));
+        let fallback = if level == Severity::Error { severity::ERROR } else { severity::INFO };
+        let reason = self.conditions.get(READY).map_or(fallback, |ready| ready.reason.as_str());
+        let meta = &self.object.metadata;
+        self.context.recorder.record(Event {
+            object: ObjectReference {
+                api_version: Some(self.object.api_version.clone()),
+                kind: Some(self.object.kind.clone()),
+                namespace: meta.namespace.clone(),
+                name: meta.name.clone(),
+                uid: meta.uid.clone(),
+                resource_version: meta.resource_version.clone(),
+                field_path: None,
+            },
+            annotations: meta.annotations.clone().unwrap_or_default(),
+            severity: level,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            metadata: metadata.collect(),
+        });
+    }
+}

@@ -1,0 +1,15 @@
+//! The controllers, one folder for each kind.
+//!
+//! They meet only through API objects and artifacts, and never call each other. Each sees a [`kube::Client`];
+//! whether a real cluster or an embedded one is behind it, it cannot tell.
+
+pub mod artifacts;
+pub mod client;
+pub mod compute;
+pub mod context;
+pub mod dependency;
+pub mod gitrepository;
+pub mod kustomization;
+pub mod run;
+pub mod sources;
+mod timing;

@@ -1,0 +1,316 @@
+//! A cluster with the controllers on it, a repository to commit to, and a log of all requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::client::Body;
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+use sluice_base::clock::Clock;
+use sluice_cluster::Cluster;
+use sluice_controllers::artifacts::Local;
+use sluice_controllers::compute::Compute;
+use sluice_controllers::context::Settings;
+use sluice_controllers::gitrepository::Workshop;
+use sluice_controllers::run::{Controller, World, run};
+use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
+use sluice_source::http::HttpClients;
+use sluice_source::store::{MemoryStore, Retention};
+use sluice_source::tree::SourceTree;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// The repository of all tests.
+pub(crate) const URL: &str = "https://git.test/platform";
+
+/// The moment at which all tests begin.
+const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
+struct Virtual(Instant);
+
+impl Clock for Virtual {
+    fn now(&self) -> Timestamp {
+        EPOCH + SignedDuration::try_from(self.0.elapsed()).unwrap()
+    }
+}
+
+/// A cluster, a repository and the controllers.
+pub(crate) struct Ground {
+    client: Client,
+    pub(crate) git: MemoryTransport,
+    pub(crate) store: Arc<MemoryStore>,
+    world: World,
+    requests: Arc<Mutex<Vec<String>>>,
+    running: Option<(CancellationToken, JoinHandle<()>)>,
+}
+
+impl Ground {
+    /// Everything, running.
+    pub(crate) async fn new() -> Self {
+        let mut ground = Self::idle().await;
+        ground.start();
+        ground
+    }
+
+    /// Everything but the controllers.
+    pub(crate) async fn idle() -> Self {
+        let cluster = Cluster::builder().seed(1).build();
+        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (log, inner) = (Arc::clone(&requests), cluster.service());
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            log.lock().unwrap().push(format!("{} {}", request.method(), request.uri()));
+            let inner = inner.clone();
+            async move {
+                // So that a crash can come between any two requests.
+                tokio::task::yield_now().await;
+                inner.oneshot(request).await
+            }
+        });
+        let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
+        let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
+        git.insert(URL, Repository::new("main"));
+        let world = World {
+            client: Client::new(service, "default"),
+            clock,
+            chance: Arc::new(|| 0.5),
+            compute: Compute::Inline,
+            workshop: Workshop {
+                artifacts: store.clone(),
+                advertised: "source.test".to_owned(),
+                retention: Retention::default(),
+                transport: Arc::new(git.clone()),
+                http: HttpClients::new(),
+            },
+            packed: Arc::new(Local(store.clone())),
+            settings: Settings::default(),
+            receiver: None,
+            instance: "test".to_owned(),
+            concurrent: 4,
+            controllers: BTreeSet::from(Controller::ALL),
+        };
+        let client = Client::new(cluster.service(), "default");
+        let ground = Self { client, git, store, world, requests, running: None };
+        for crd in sluice_api::crds() {
+            let group = crd["spec"]["group"].as_str().unwrap();
+            if ["source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"].contains(&group) {
+                ground.apply(crd).await;
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        ground
+    }
+
+    /// Starts the controllers.
+    pub(crate) fn start(&mut self) {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(self.world.clone(), stop.clone()));
+        self.running = Some((stop, task));
+    }
+
+    /// Ends the controllers in the middle of whatever they do, when they have sent so many writes.
+    pub(crate) async fn crash_after(&mut self, writes: usize) {
+        for turn in 0..100_000 {
+            if self.sent() >= writes {
+                break;
+            }
+            match turn % 1000 {
+                999 => tokio::time::sleep(Duration::from_millis(100)).await,
+                _ => tokio::task::yield_now().await,
+            }
+        }
+        let (_, task) = self.running.take().unwrap();
+        task.abort();
+        let _ = task.await;
+    }
+
+    /// How many writes were sent.
+    fn sent(&self) -> usize {
+        let log = self.requests.lock().unwrap();
+        log.iter().filter(|line| !line.starts_with("GET")).count()
+    }
+
+    /// Ends the controllers politely.
+    pub(crate) async fn stop(&mut self) {
+        let (stop, task) = self.running.take().unwrap();
+        stop.cancel();
+        task.await.unwrap();
+    }
+
+    /// Changes the settings that the controllers are started with.
+    pub(crate) fn settings(&mut self) -> &mut Settings {
+        &mut self.world.settings
+    }
+
+    /// Commits these files, and nothing else, to the branch `main`; gives the revision.
+    pub(crate) fn commit(&self, message: &str, files: &[(&str, &str)]) -> String {
+        self.commit_to(URL, message, files)
+    }
+
+    /// Commits to the repository at an address.
+    pub(crate) fn commit_to(&self, url: &str, message: &str, files: &[(&str, &str)]) -> String {
+        let mut tree = SourceTree::default();
+        for (path, content) in files {
+            tree.insert_file(path, content.as_bytes().to_vec()).unwrap();
+        }
+        let by = Identity::new("Ada", "ada@git.test", self.world.clock.now());
+        if self.git.get(url).is_none() {
+            self.git.insert(url, Repository::new("main"));
+        }
+        let new = NewCommit { branch: "main", message, files: &tree, by };
+        let id = self.git.change(url, |repository| repository.commit(&new)).unwrap();
+        format!("main@sha1:{id}")
+    }
+
+    fn api(&self, api_version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let gvk = GroupVersionKind::gvk(group, version, kind);
+        let resource = match kind {
+            "GitRepository" => ApiResource::from_gvk_with_plural(&gvk, "gitrepositories"),
+            _ => ApiResource::from_gvk(&gvk),
+        };
+        match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
+    }
+
+    fn api_of(&self, object: &Value) -> (Api<DynamicObject>, String) {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let (api_version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap());
+        let api = self.api(api_version, kind, text("/metadata/namespace"));
+        (api, text("/metadata/name").unwrap().to_owned())
+    }
+
+    /// Applies an object as a user would.
+    pub(crate) async fn apply(&self, object: Value) {
+        let (api, name) = self.api_of(&object);
+        let params = PatchParams::apply("user").force();
+        api.patch(&name, &params, &Patch::Apply(&object)).await.unwrap();
+    }
+
+    /// Deletes an object.
+    pub(crate) async fn delete(&self, object: &Value) {
+        let (api, name) = self.api_of(object);
+        api.delete(&name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// An object, if it is there.
+    pub(crate) async fn get(&self, object: &Value) -> Option<Value> {
+        let (api, name) = self.api_of(object);
+        let found = api.get_opt(&name).await.unwrap();
+        found.map(|found| serde_json::to_value(found).unwrap())
+    }
+
+    /// Waits until an object is as it should be; says how it is if that takes ten minutes.
+    pub(crate) async fn until(&self, object: &Value, is: impl Fn(&Value) -> bool) -> Value {
+        for _ in 0..6000 {
+            if let Some(found) = self.get(object).await.filter(|found| is(found)) {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let last = self.get(object).await.map(|last| last["status"].clone());
+        panic!("still not as it should be: {last:#?}");
+    }
+
+    /// Waits until Ready says this.
+    pub(crate) async fn until_ready_says(&self, object: &Value, expected: &str) -> Value {
+        self.until(object, |found| said(found, "Ready") == expected).await
+    }
+
+    /// The requests since the last call that write to anything but Flux's objects and events.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let log = std::mem::take(&mut *self.requests.lock().unwrap());
+        let is_write = |line: &String| {
+            !line.starts_with("GET")
+                && !line.contains("toolkit.fluxcd.io")
+                && !line.contains("/events")
+                && !line.contains("dryRun=All")
+        };
+        log.into_iter().filter(is_write).collect()
+    }
+
+    /// The events about an object: reason and message.
+    pub(crate) async fn events(&self, name: &str) -> Vec<String> {
+        let api = self.api("v1", "Event", Some("apps"));
+        let list = api.list(&kube::api::ListParams::default()).await.unwrap();
+        let about = list.items.iter().filter(|it| it.data["involvedObject"]["name"] == name);
+        let mut lines: BTreeMap<String, String> = BTreeMap::new();
+        for event in about {
+            let text = |field: &str| event.data[field].as_str().unwrap_or_default().to_owned();
+            let at = event.metadata.name.clone().unwrap_or_default();
+            lines.insert(at, format!("{} {}: {}", text("type"), text("reason"), text("message")));
+        }
+        lines.into_values().collect()
+    }
+}
+
+/// Status, reason and message of a condition in one line.
+pub(crate) fn said(object: &Value, kind: &str) -> String {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let found = conditions.into_iter().flatten().find(|it| it["type"] == kind);
+    let text = |field: &str| found.map(|it| it[field].as_str().unwrap_or_default().to_owned());
+    match (text("status"), text("reason"), text("message")) {
+        (Some(status), Some(reason), Some(message)) => format!("{status} {reason}: {message}"),
+        _ => String::new(),
+    }
+}
+
+/// The namespace of all tests.
+pub(crate) fn namespace() -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "apps"}})
+}
+
+/// The repository of all tests.
+pub(crate) fn repository() -> Value {
+    repository_with("platform", json!({"url": URL}))
+}
+
+/// A GitRepository with more in its spec.
+pub(crate) fn repository_with(name: &str, spec: Value) -> Value {
+    let mut object = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+        "metadata": {"name": name, "namespace": "apps"},
+        "spec": {"interval": "1m", "ref": {"branch": "main"}},
+    });
+    merge(&mut object["spec"], spec);
+    object
+}
+
+/// A Kustomization of a directory, with more in its spec.
+pub(crate) fn kustomization(name: &str, path: &str, spec: Value) -> Value {
+    let mut object = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": name, "namespace": "apps"},
+        "spec": {
+            "interval": "10m", "prune": true, "path": path,
+            "sourceRef": {"kind": "GitRepository", "name": "platform"},
+        },
+    });
+    merge(&mut object["spec"], spec);
+    object
+}
+
+fn merge(into: &mut Value, more: Value) {
+    if let (Value::Object(into), Value::Object(more)) = (into, more) {
+        into.extend(more);
+    }
+}
+
+/// A ConfigMap as a file.
+pub(crate) fn config_map_file(name: &str, value: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: apps\ndata:\n  value: \"{value}\"\n"
+    )
+}
+
+/// A ConfigMap to look for.
+pub(crate) fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "apps"}})
+}
