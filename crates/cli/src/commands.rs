@@ -4,6 +4,7 @@ mod cluster;
 mod crds;
 mod demo;
 mod kustomize;
+mod serve;
 
 use clap::{Parser, Subcommand};
 
@@ -27,6 +28,10 @@ enum Command {
     Demo(demo::Arguments),
     /// Builds kustomizations.
     Kustomize(kustomize::Arguments),
+    /// Runs the controllers until it is stopped.
+    ///
+    /// It installs no definitions; kinds that are not there are served once they appear.
+    Serve(serve::Arguments),
 }
 
 /// Runs the command that was typed.
@@ -36,5 +41,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Crds => crds::run(),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Kustomize(arguments) => kustomize::run(&arguments),
+        Command::Serve(arguments) => serve::run(arguments),
     }
 }

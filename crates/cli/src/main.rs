@@ -4,6 +4,7 @@
 //! `commands/`.
 
 mod commands;
+mod log;
 mod outcome;
 mod screen;
 
