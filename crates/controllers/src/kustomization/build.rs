@@ -50,6 +50,9 @@ pub(super) async fn build(
             let plain = object.spec.post_build.is_none().then(|| digest_of(&built.to_yaml()));
             let values = built.into_objects();
             values.iter().try_for_each(check)?;
+            if let Some(refusal) = undecrypted(&object, &values) {
+                return Err(build_failed(refusal));
+            }
             let (values, digest) = match (&object.spec.post_build, plain) {
                 (Some(post_build), _) => {
                     let values = substituted(&object, values, post_build, variables, strict)?;
@@ -144,6 +147,15 @@ fn dressed(object: &Kustomization, values: Vec<Value>) -> Result<Vec<Desired>, S
         objects.push(Desired::from(value));
     }
     Ok(objects)
+}
+
+/// Why nothing is applied where decryption is asked for: this controller has none yet, and what is encrypted
+/// must not reach the cluster as it is.
+fn undecrypted(object: &Kustomization, values: &[Value]) -> Option<String> {
+    object.spec.decryption.as_ref()?;
+    let encrypted = values.iter().find(|value| value.pointer("/sops/mac").is_some())?;
+    let name = resource_name(encrypted);
+    Some(format!("decryption failed for '{name}': decryption is not supported"))
 }
 
 /// Kind, version, group and name, as kustomize writes them.
