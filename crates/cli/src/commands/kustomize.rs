@@ -130,6 +130,8 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
         Ok(build) => {
             report::warnings(build.warnings(), &here);
             write(&build, arguments.output.as_deref())?;
+            // The process ends: giving back thousands of small pieces of memory would be waste.
+            std::mem::forget(build);
             Ok(Outcome::Fine)
         }
         Err(failure) => {
