@@ -126,7 +126,7 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
         ..Options::default()
     };
     let root = root(&here, &arguments.dir);
-    match sluice_kustomize::build(&Disk, &root, &options) {
+    match sluice_kustomize::build(&Disk::default(), &root, &options) {
         Ok(build) => {
             report::warnings(build.warnings(), &here);
             write(&build, arguments.output.as_deref())?;

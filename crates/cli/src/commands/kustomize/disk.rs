@@ -1,12 +1,40 @@
 //! The files of this machine.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use sluice_kustomize::{Entry, FileTree, TreeError};
 
-/// All files of this machine.
-pub(super) struct Disk;
+/// All files of this machine, as they are when they are first asked for.
+#[derive(Default)]
+pub(super) struct Disk {
+    /// Where paths lead. Following every part of every path anew would be most of a large build's system
+    /// calls: its files share their directories, and each is asked about more than once.
+    resolved: Mutex<HashMap<String, String>>,
+}
+
+impl Disk {
+    fn follow(&self, path: &str) -> std::io::Result<String> {
+        let known = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(resolved) = known().get(path) {
+            return Ok(resolved.clone());
+        }
+        let at = Path::new(path);
+        let resolved = match (at.parent().and_then(Path::to_str), at.file_name()) {
+            // A plain file lies where its directory does.
+            (Some(parent), Some(name)) if std::fs::symlink_metadata(path)?.is_file() => {
+                Path::new(&self.follow(parent)?).join(name)
+            }
+            _ => std::fs::canonicalize(path)?,
+        };
+        let resolved = resolved.to_string_lossy().into_owned();
+        known().insert(path.to_owned(), resolved.clone());
+        Ok(resolved)
+    }
+}
 
 impl FileTree for Disk {
     fn entry(&self, path: &str) -> Option<Entry> {
@@ -30,8 +58,7 @@ impl FileTree for Disk {
     }
 
     fn resolve(&self, path: &str) -> Result<String, TreeError> {
-        let resolved = std::fs::canonicalize(path).map_err(|error| told(path, &error))?;
-        Ok(resolved.to_string_lossy().into_owned())
+        self.follow(path).map_err(|error| told(path, &error))
     }
 }
 
