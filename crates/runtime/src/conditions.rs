@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(types, [STALLED, READY, "Healthy"]);
         assert!(conditions.get(RECONCILING).is_none());
         let time = conditions.get(READY).unwrap().last_transition_time;
-        assert_eq!(serde_json::to_value(&time).unwrap(), "2026-01-01T00:00:00Z");
+        assert_eq!(serde_json::to_value(time).unwrap(), "2026-01-01T00:00:00Z");
         let mut later =
             Conditions::new(conditions.into_list(), 2, first + jiff::SignedDuration::from_hours(1));
         later.mark_not_ready("Failed", "no");

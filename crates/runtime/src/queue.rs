@@ -251,7 +251,7 @@ mod tests {
         queue.add(&key("a"));
         assert_eq!(queue.next().await, Some(key("a")));
         assert_eq!(start.elapsed(), Duration::from_millis(750 + 1500));
-        queue.done(&key("a"), Next::After(Duration::from_secs(60)));
+        queue.done(&key("a"), Next::After(Duration::from_mins(1)));
         assert_eq!(queue.next().await, Some(key("a")));
         queue.done(&key("a"), Next::Event);
         queue.close();

@@ -10,6 +10,10 @@ use crate::resolve::{resolve, short_tag};
 use crate::token::{Mark, ScalarStyle};
 use crate::{Dialect, MAX_DEPTH, input, too_deep};
 
+/// Room for the first items and fields. Most collections have no more, and a vector would start with four
+/// times the size of a pair.
+const FEW: usize = 2;
+
 /// Reads every document of `text`, as go-yaml v3 does.
 pub fn parse(text: &[u8]) -> Result<Vec<Document>, Error> {
     parse_as(text, Dialect::V3)
@@ -90,13 +94,13 @@ impl<'a> Reader<'a> {
                 self.attach(node);
             }
             EventKind::SequenceStart { properties, flow } => {
-                let content = Content::Sequence { items: Vec::new(), flow };
+                let content = Content::Sequence { items: Vec::with_capacity(FEW), flow };
                 let mut node = self.node(content, &properties, "!!seq", mark);
                 node.comments = comments;
                 self.open(node)?;
             }
             EventKind::MappingStart { properties, flow } => {
-                let content = Content::Mapping { fields: Vec::new(), flow };
+                let content = Content::Mapping { fields: Vec::with_capacity(FEW), flow };
                 let mut node = self.node(content, &properties, "!!map", mark);
                 node.comments = comments;
                 self.open(node)?;
