@@ -188,12 +188,14 @@ pub(crate) fn share<T: Send, R: Send>(
     if threads == 1 {
         return vec![work(list)];
     }
-    let parts = list.chunks_mut(list.len().div_ceil(threads));
+    let mut parts = list.chunks_mut(list.len().div_ceil(threads));
+    let own = parts.next();
     std::thread::scope(|scope| {
         let running: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
+        // This thread does not look on: its memory grows more cheaply than that of new threads.
+        let first = own.map(&work);
         let joined = running.into_iter().map(std::thread::ScopedJoinHandle::join);
-        joined
-            .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let rest = joined.map(|it| it.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        first.into_iter().chain(rest).collect()
     })
 }
