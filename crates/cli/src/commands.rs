@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 enum Command {
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
-    /// Prints the CustomResourceDefinitions of every kind that Sluice serves.
+    /// Prints the CustomResourceDefinitions of Flux and Flux Operator.
     Crds,
     /// A short story on an embedded cluster, told live on the terminal.
     Demo(demo::Arguments),

@@ -1,4 +1,4 @@
-//! `sluice crds`: the CustomResourceDefinitions of every kind that Sluice serves.
+//! `sluice crds`: the CustomResourceDefinitions of Flux and Flux Operator.
 
 use std::io::{ErrorKind, Write};
 
