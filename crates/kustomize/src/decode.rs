@@ -331,7 +331,8 @@ fn matches(key: &str, name: &str) -> bool {
     key.eq_ignore_ascii_case(name)
 }
 
-fn kind(value: &Value) -> &'static str {
+/// What Go's messages call a JSON value.
+pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

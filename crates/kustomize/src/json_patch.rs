@@ -8,6 +8,7 @@ use serde_json::Value;
 use sluice_schema::patch::json_patch_unlimited;
 use sluice_yaml::{Duplicates, Node, SequenceIndent, parse};
 
+use crate::decode;
 use crate::failure::{Failure, Result};
 
 /// The operations of a patch.
@@ -25,7 +26,7 @@ impl JsonPatch {
         let wrong = |found: &Value, wanted: &str| {
             Failure::new(format!(
                 "json: cannot unmarshal {} into Go value of type jsonpatch.{wanted}",
-                go_kind(found)
+                decode::kind(found)
             ))
         };
         let odd = match &operations {
@@ -54,7 +55,7 @@ impl JsonPatch {
             Value::Null => Ok(Node::mapping(Vec::new())),
             other => Err(Failure::new(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                go_kind(&other)
+                decode::kind(&other)
             ))),
         }
     }
@@ -77,17 +78,6 @@ pub(crate) fn floats(value: Value) -> Value {
             fields.into_iter().map(|(name, value)| (name, floats(value))).collect()
         }
         other => other,
-    }
-}
-
-fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

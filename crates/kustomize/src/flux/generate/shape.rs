@@ -4,6 +4,8 @@
 use serde_json::{Map, Number, Value, json};
 use sluice_base::gojson;
 
+use crate::decode;
+
 /// A Go type, as far as JSON shows it.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
@@ -222,15 +224,7 @@ impl Reading {
     }
 
     fn wrong(&mut self, value: &Value, wanted: &str) {
-        let kind = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        self.wrong_as(kind, wanted);
+        self.wrong_as(decode::kind(value), wanted);
     }
 
     fn wrong_as(&mut self, kind: &str, wanted: &str) {
