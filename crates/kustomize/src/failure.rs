@@ -219,7 +219,7 @@ impl From<Diagnostic> for Failure {
 
 impl From<sluice_yaml::Error> for Failure {
     fn from(error: sluice_yaml::Error) -> Self {
-        let position = error.line().map(|line| Position { line, column: 1 });
+        let position = error.position();
         Diagnostic { position, message: error.to_string(), ..Diagnostic::default() }.into()
     }
 }

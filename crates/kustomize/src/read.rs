@@ -71,9 +71,10 @@ fn read_nodes(bytes: &[u8]) -> Result<Vec<Node>> {
 }
 
 fn malformed(error: &sluice_yaml::Error, lines_before: usize) -> Failure {
-    let line = error.line().unwrap_or(1) + lines_before;
+    let Position { line, column } = error.position().unwrap_or(Position { line: 1, column: 1 });
     // The failure would take the line as one of the file, but it is one of the document.
-    Failure::new(format!("{MALFORMED}: {error}")).at(Position { line, column: 1 })
+    let position = Position { line: line + lines_before, column };
+    Failure::new(format!("{MALFORMED}: {error}")).at(position)
 }
 
 /// Adds a document, or the items of one that only wraps them and stands alone.

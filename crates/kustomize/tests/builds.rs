@@ -63,6 +63,14 @@ fn a_file_out_of_reach_is_told_as_such() {
 }
 
 #[test]
+fn what_lies_on_another_machine_is_not_called_missing() {
+    let files = [("/app/kustomization.yaml", "resources: [https://example.com/x.yaml]\n")];
+    let causes = causes(&files);
+    assert_eq!(causes.len(), 1);
+    assert!(causes[0].contains("remote files are off"), "{causes:?}");
+}
+
+#[test]
 fn a_failure_knows_how_the_original_tells_it() {
     let web = config_map("web");
     let files = [

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::node::Position;
+
 /// Why a text could not be read; its `Display` is the text that go-yaml gives.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -11,6 +13,9 @@ pub enum Error {
         line: Option<usize>,
         /// What is wrong.
         problem: String,
+        /// Where, if that is known better than by the line: the start of what does not end, or the
+        /// character that is wrong. go-yaml's line may be one less.
+        at: Option<Position>,
     },
     /// The text is YAML, but some of its values cannot be taken as they are.
     Values(Vec<String>),
@@ -21,7 +26,15 @@ pub enum Error {
 impl Error {
     /// A problem without a place.
     pub(crate) fn problem(problem: impl Into<String>) -> Self {
-        Self::Syntax { line: None, problem: problem.into() }
+        Self::Syntax { line: None, problem: problem.into(), at: None }
+    }
+
+    /// The place of the error, as well as it is known.
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            Self::Syntax { at: Some(at), .. } => Some(*at),
+            _ => self.line().map(|line| Position { line, column: 1 }),
+        }
     }
 
     /// The line the error names, counted from one.
@@ -40,10 +53,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax { line: Some(line), problem } => {
+            Self::Syntax { line: Some(line), problem, .. } => {
                 write!(formatter, "yaml: line {line}: {problem}")
             }
-            Self::Syntax { line: None, problem } => write!(formatter, "yaml: {problem}"),
+            Self::Syntax { line: None, problem, .. } => write!(formatter, "yaml: {problem}"),
             Self::Values(problems) => {
                 write!(formatter, "yaml: unmarshal errors:\n  {}", problems.join("\n  "))
             }

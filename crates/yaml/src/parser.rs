@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::Dialect;
 use crate::error::Error;
 use crate::input::Input;
-use crate::node::Comments;
+use crate::node::{Comments, Position};
 use crate::scanner::{Fault, Scanner};
 use crate::token::{Mark, ScalarStyle, TokenKind};
 
@@ -127,7 +127,16 @@ impl<'a> Parser<'a> {
             Dialect::V3 if fault.place.line != 0 => Some(fault.place.line + shift),
             _ => None,
         };
-        Error::Syntax { line, problem: fault.problem.to_owned() }
+        // Where something was begun that does not end is the place to look; where only the end of the text
+        // was met, go-yaml's line, the one before, is as good.
+        let is_begun = fault.context != Mark::default() && fault.context != fault.place;
+        let mark = match (is_begun, fault.scanner) {
+            (true, _) => Some(fault.context),
+            (false, true) => Some(fault.place),
+            (false, false) => None,
+        };
+        let at = mark.map(|mark| Position { line: mark.line + 1, column: mark.column + 1 });
+        Error::Syntax { line, problem: fault.problem.to_owned(), at }
     }
 
     fn step(&mut self) -> Step<'a> {

@@ -23,6 +23,14 @@ fn a_manifest_becomes_json_and_comes_back() {
 }
 
 #[test]
+fn an_error_knows_its_place_where_go_yaml_names_the_line_before() {
+    let text = b"kind: A\nmetadata: {name: a}\nspec: {x: 1\n";
+    let error = parse(text).expect_err("the brace is open");
+    assert_eq!(error.to_string(), "yaml: line 2: did not find expected ',' or '}'");
+    assert_eq!(error.position().map(|at| (at.line, at.column)), Some((3, 7)));
+}
+
+#[test]
 fn a_key_that_comes_twice_is_named_or_wins() {
     let text = b"a: 1\nb:\n  c: 1\n  c: 2\na: 2\n";
     let error = to_json(text, Duplicates::Reject).expect_err("duplicates");

@@ -2,7 +2,7 @@
 
 use super::{Accumulator, Session, Target};
 use crate::failure::{Failure, Gathered, Result};
-use crate::loader::Loader;
+use crate::loader::{Loader, is_url};
 use crate::read;
 use crate::resource::Resource;
 use crate::resources::Resources;
@@ -50,10 +50,11 @@ impl<'t> Target<'t> {
                 Ok(())
             }
             Err(_) if read::is_malformed(&no_file) => Err(no_file),
-            // Where there is a file, what is wrong with it counts; else what is wrong with the path.
+            // Where there is a file, here or elsewhere, what is wrong with it counts; else what is wrong
+            // with the path.
             Err(no_directory) => {
                 let message = format!("{words}: {}", no_directory.original_message());
-                let failure = if self.loader.is_file(path) {
+                let failure = if self.loader.is_file(path) || is_url(path) {
                     no_file
                 } else {
                     let hint = format!("there is neither a file nor a directory '{path}'");
