@@ -9,6 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use jiff::Timestamp;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -192,7 +194,7 @@ fn controllers(names: &[String]) -> Result<BTreeSet<Controller>, Failure> {
 }
 
 async fn client(kubeconfig: Option<&std::path::Path>) -> Result<Client, Failure> {
-    let config = match kubeconfig {
+    let mut config = match kubeconfig {
         Some(path) => {
             let failed = |error| {
                 Failure::caused(format!("cannot read the kubeconfig {}", path.display()), error)
@@ -207,6 +209,9 @@ async fn client(kubeconfig: Option<&std::path::Path>) -> Result<Client, Failure>
                 .hint("name a kubeconfig with --kubeconfig or in KUBECONFIG")
         })?,
     };
+    // The API server's audit log tells by this who asked.
+    let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
+    config.headers.push((USER_AGENT, agent));
     Client::try_from(config).map_err(|error| Failure::caused("cannot reach the cluster", error))
 }
 
