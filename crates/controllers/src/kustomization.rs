@@ -23,8 +23,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sluice_api::kustomize::kustomization::Kustomization;
-use sluice_api::names::annotations::REQUESTED_AT;
 use sluice_api::names::conditions::READY;
+use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::index::{Index, Reference};
 use sluice_runtime::key::Key;
@@ -34,7 +34,9 @@ use sluice_runtime::worker::Reconcile;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::sources::{Source, Sources};
+use crate::sources::Sources;
+use crate::sourcing::is_due;
+use crate::waking::{Consumes, Wakes};
 use pass::Pass;
 
 /// The controller of Kustomizations.
@@ -75,7 +77,7 @@ impl Kustomizations {
             return;
         };
         self.index.set(&change.key, references::all(after));
-        if is_due(change.before.as_deref(), after) {
+        if is_due(change.before.as_deref(), &**after) {
             self.cancel(&change.key);
             self.queue.add(&change.key);
         }
@@ -84,16 +86,36 @@ impl Kustomizations {
         }
     }
 
-    /// A source changed: who builds from it is due if there is another revision.
-    pub fn on_source<K: Source>(&self, kind: &str, change: &Change<K>) {
-        let revision = |source: &Option<Arc<K>>| {
-            source.as_ref().and_then(|it| it.artifact().map(|artifact| artifact.revision.clone()))
-        };
-        let (before, after) = (revision(&change.before), revision(&change.after));
+    /// Calls off the waiting of a pass: there is something newer to do.
+    fn cancel(&self, key: &Key) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = running.get(key) {
+            token.cancel();
+        }
+    }
+}
+
+impl Wakes for Kustomizations {
+    fn wake(&self, reference: &Reference) {
+        for key in self.index.referrers(reference) {
+            self.queue.add(&key);
+        }
+    }
+
+    fn refers_to(&self, reference: &Reference) -> bool {
+        !self.index.referrers(reference).is_empty()
+    }
+}
+
+impl Consumes for Kustomizations {
+    /// Who builds from the source is due if there is another revision.
+    fn on_source(&self, source: &Reference, before: Option<&Artifact>, after: Option<&Artifact>) {
+        let revision = |artifact: Option<&Artifact>| artifact.map(|it| it.revision.clone());
+        let (before, after) = (revision(before), revision(after));
         if after.is_none() || before == after {
             return;
         }
-        for key in self.index.referrers(&Reference::new(kind, change.key.clone())) {
+        for key in self.index.referrers(source) {
             let object = self.store.get(&key);
             let status = object.as_ref().and_then(|object| object.status.as_ref());
             let applied = status.and_then(|status| status.last_applied_revision.clone());
@@ -102,26 +124,6 @@ impl Kustomizations {
             }
             self.cancel(&key);
             self.queue.add(&key);
-        }
-    }
-
-    /// A ConfigMap, a Secret or any other object changed that some refer to.
-    pub fn wake(&self, reference: &Reference) {
-        for key in self.index.referrers(reference) {
-            self.queue.add(&key);
-        }
-    }
-
-    /// Whether anybody refers to an object.
-    pub fn refers_to(&self, reference: &Reference) -> bool {
-        !self.index.referrers(reference).is_empty()
-    }
-
-    /// Calls off the waiting of a pass: there is something newer to do.
-    fn cancel(&self, key: &Key) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(token) = running.get(key) {
-            token.cancel();
         }
     }
 }
@@ -137,18 +139,6 @@ impl Reconcile for Kustomizations {
         lock().remove(&key);
         next
     }
-}
-
-/// Whether a change of the object itself asks for a pass: a new one, another generation, a request, or its
-/// deletion.
-fn is_due(before: Option<&Kustomization>, after: &Kustomization) -> bool {
-    let Some(before) = before else { return true };
-    let request = |object: &Kustomization| {
-        object.metadata.annotations.as_ref().and_then(|all| all.get(REQUESTED_AT).cloned())
-    };
-    before.metadata.generation != after.metadata.generation
-        || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
-        || request(before) != request(after)
 }
 
 fn is_ready(object: &Kustomization) -> bool {

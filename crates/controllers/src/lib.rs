@@ -12,4 +12,6 @@ pub mod gitrepository;
 pub mod kustomization;
 pub mod run;
 pub mod sources;
+pub mod sourcing;
 mod timing;
+pub mod waking;

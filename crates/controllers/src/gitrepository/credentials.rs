@@ -1,55 +1,31 @@
 //! What a repository is opened with: the Secrets that the spec names, read as Flux reads them.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
 use reqwest::Url;
 use sluice_api::names::reasons::{
     AUTHENTICATION_FAILED, INVALID_PROVIDER_CONFIGURATION, URL_INVALID,
 };
 use sluice_api::source::gitrepository::GitProvider;
 use sluice_source::git::{APP_USERNAME, AuthError, GitAuth, GitHubApp};
-use sluice_source::http::{HttpOptions, Proxy};
+use sluice_source::http::HttpOptions;
 
-use super::GitRepositories;
-use super::pass::Pass;
-use super::reconcile::Stop;
-
-/// The data of a Secret.
-pub(super) type Data = BTreeMap<String, Vec<u8>>;
+use super::{GitPass, GitRepositories};
+use crate::sourcing::{Data, Stop};
 
 /// What is said where a GitHub App is meant and none is given.
 const NO_APP: &str =
     "secretRef with github app data must be specified when provider is set to github";
 
 impl GitRepositories {
-    /// The data of a Secret beside the object; the error is what the API server said.
-    pub(super) async fn secret(&self, pass: &Pass<'_>, name: &str) -> Result<Data, String> {
-        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), &pass.key.namespace);
-        let secret = api.get(name).await.map_err(|error| match error {
-            kube::Error::Api(status) => status.message.clone(),
-            other => other.to_string(),
-        })?;
-        let data = secret.data.unwrap_or_default();
-        Ok(data.into_iter().map(|(name, value)| (name, value.0)).collect())
-    }
-
     /// Credentials, trust and proxy.
-    pub(super) async fn credentials(&self, pass: &Pass<'_>) -> Result<GitAuth, Stop> {
+    pub(super) async fn credentials(&self, pass: &GitPass<'_>) -> Result<GitAuth, Stop> {
         let spec = &pass.object.spec;
         let namespace = &pass.key.namespace;
         let refused = |message: String| Stop::fetch(AUTHENTICATION_FAILED, message);
         let proxy = match &spec.proxy_secret_ref {
             Some(secret) => {
-                let data = self.secret(pass, &secret.name).await;
-                let data = data.map_err(|error| {
-                    format!("failed to get secret '{namespace}/{}': {error}", secret.name)
-                });
-                let proxy = data.and_then(|data| proxy(&data, namespace, &secret.name));
                 let context =
                     |error| refused(format!("failed to configure proxy options: {error}"));
-                Some(proxy.map_err(context)?)
+                Some(self.proxy(pass, &secret.name).await.map_err(context)?)
             }
             None => None,
         };
@@ -114,17 +90,4 @@ impl GitRepositories {
         let token = app.token(&client, self.context.clock.now()).await;
         token.map(|token| token.token).map_err(|error| error.to_string())
     }
-}
-
-fn proxy(data: &Data, namespace: &str, name: &str) -> Result<Proxy, String> {
-    let text = |key: &str| {
-        data.get(key).map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
-    };
-    let address = text("address");
-    if address.is_empty() {
-        return Err(format!(
-            "invalid secret '{namespace}/{name}': required key 'address' is missing"
-        ));
-    }
-    Ok(Proxy { address, username: text("username"), password: text("password") })
 }

@@ -15,9 +15,8 @@ use sluice_source::git::{
     verify,
 };
 
-use super::GitRepositories;
-use super::pass::Pass;
-use super::reconcile::Stop;
+use super::{GitPass, GitRepositories};
+use crate::sourcing::Stop;
 
 /// How long a clone may take where the spec does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -26,7 +25,7 @@ impl GitRepositories {
     /// Checks the repository out; only its revision comes back where there is nothing new.
     pub(super) async fn check_out(
         &self,
-        pass: &Pass<'_>,
+        pass: &GitPass<'_>,
         auth: &GitAuth,
         included: &[Artifact],
     ) -> Result<Cloned, Stop> {
@@ -54,7 +53,7 @@ impl GitRepositories {
     /// Verifies signatures if the spec asks for it.
     pub(super) async fn verify(
         &self,
-        pass: &mut Pass<'_>,
+        pass: &mut GitPass<'_>,
         checkout: &Checkout,
     ) -> Result<(), Stop> {
         let Some(wanted) = pass.object.spec.verify.clone() else {

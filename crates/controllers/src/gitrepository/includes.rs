@@ -1,25 +1,25 @@
 //! Other repositories whose artifacts are mixed into this one.
 
+use sluice_api::names::conditions::INCLUDE_UNAVAILABLE;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::source::gitrepository::GitInclude;
 use sluice_runtime::key::Key;
 use sluice_source::tree::SourceTree;
 
-use super::GitRepositories;
-use super::pass::Pass;
-use super::reconcile::Stop;
+use super::{GitPass, GitRepositories};
 use crate::artifacts::inside;
 use crate::sources::Source as _;
+use crate::sourcing::Stop;
 
 impl GitRepositories {
     /// The artifacts of the repositories to include, in the order of the spec.
-    pub(super) fn included(&self, pass: &Pass<'_>) -> Result<Vec<Artifact>, Stop> {
+    pub(super) fn included(&self, pass: &GitPass<'_>) -> Result<Vec<Artifact>, Stop> {
         let mut artifacts = Vec::new();
         for include in pass.object.spec.include.iter().flatten() {
             let name = &include.repository.name;
             let key = Key::new(pass.key.namespace.clone(), name.clone());
             let Some(other) = self.store.get(&key) else {
-                return Err(Stop::waiting(
+                return Err(waiting(
                     "NotFound",
                     format!(
                         "could not get resource for include '{name}': gitrepositories.source.toolkit.fluxcd.io \"{name}\" not found"
@@ -28,7 +28,7 @@ impl GitRepositories {
             };
             let Some(artifact) = other.artifact() else {
                 let message = format!("no artifact available for include '{name}'");
-                return Err(Stop::waiting("NoArtifact", message));
+                return Err(waiting("NoArtifact", message));
             };
             artifacts.push(artifact.clone());
         }
@@ -38,7 +38,7 @@ impl GitRepositories {
     /// Copies what is included into the files.
     pub(super) async fn mix_in(
         &self,
-        pass: &Pass<'_>,
+        pass: &GitPass<'_>,
         artifacts: &[Artifact],
         files: &mut SourceTree,
     ) -> Result<(), Stop> {
@@ -69,4 +69,9 @@ impl GitRepositories {
 fn target(include: &GitInclude) -> String {
     let given = include.to_path.clone().filter(|path| !path.is_empty());
     given.unwrap_or_else(|| include.repository.name.clone())
+}
+
+/// Another repository has to come first.
+fn waiting(reason: &'static str, message: String) -> Stop {
+    Stop::Waiting { condition: INCLUDE_UNAVAILABLE, reason, message }
 }

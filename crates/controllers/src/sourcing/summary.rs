@@ -1,28 +1,16 @@
 //! What all conditions of a source say together: Ready.
 
-use sluice_api::names::conditions::{
-    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, INCLUDE_UNAVAILABLE, READY, RECONCILING,
-    SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
-};
+use sluice_api::names::conditions::{READY, SOURCE_VERIFIED};
 use sluice_api::shared::condition::{Condition, ConditionStatus};
 use sluice_runtime::conditions::Conditions;
 
-/// The conditions that count, the weightiest first, and whether they tell of something bad.
-const WEIGHED: [(&str, bool); 8] = [
-    (STORAGE_OPERATION_FAILED, true),
-    (FETCH_FAILED, true),
-    (INCLUDE_UNAVAILABLE, true),
-    (ARTIFACT_OUTDATED, true),
-    (ARTIFACT_IN_STORAGE, false),
-    (SOURCE_VERIFIED, false),
-    (STALLED, true),
-    (RECONCILING, true),
-];
+/// Conditions, the weightiest first, and whether they tell of something bad.
+pub(super) type Weighed = [(&'static str, bool)];
 
 /// Sets Ready. What is bad and true comes first, then what is good and false, then what is good and true.
 /// A signature that could not be verified is always the one to tell of.
-pub(super) fn summarise(conditions: &mut Conditions) {
-    let found: Vec<(usize, &Condition)> = WEIGHED
+pub(super) fn summarise(conditions: &mut Conditions, weighed: &Weighed) {
+    let found: Vec<(usize, &Condition)> = weighed
         .iter()
         .filter_map(|(kind, is_bad)| {
             let condition = conditions.get(kind)?;
@@ -56,15 +44,17 @@ mod tests {
         ARTIFACT_IN_STORAGE, FETCH_FAILED, READY, RECONCILING, SOURCE_VERIFIED,
     };
     use sluice_api::shared::condition::ConditionStatus;
+    use sluice_api::source::gitrepository::GitRepository;
     use sluice_runtime::conditions::Conditions;
 
     use super::summarise;
+    use crate::sourcing::SourceKind as _;
 
     #[test]
     fn the_weightiest_condition_speaks() {
         let mut conditions = Conditions::new(Vec::new(), 1, jiff::Timestamp::UNIX_EPOCH);
         let said = |conditions: &mut Conditions| {
-            summarise(conditions);
+            summarise(conditions, GitRepository::WEIGHED);
             conditions.get(READY).map(|it| format!("{} {}", it.status.as_str(), it.reason))
         };
         assert_eq!(said(&mut conditions), None);

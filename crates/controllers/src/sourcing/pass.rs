@@ -1,51 +1,55 @@
-//! One pass over a GitRepository: what its status is to say, and the one place that writes it.
+//! One pass over a source: what its status is to say, and the one place that writes it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::{Value, json};
-use sluice_api::crd::CustomResource as _;
+use sluice_api::names::conditions::{ARTIFACT_IN_STORAGE, READY};
 use sluice_api::names::events::{DIGEST, REVISION};
+use sluice_api::names::reasons::{PROGRESSING, SUCCEEDED};
+use sluice_api::shared::artifact::Artifact;
+use sluice_api::shared::condition::ConditionStatus;
 use sluice_api::source::GROUP;
-use sluice_api::source::gitrepository::{GitRepository, GitRepositoryStatus};
 use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::{Event, Severity};
 use sluice_runtime::key::Key;
 use sluice_runtime::status::{patch_metadata, patch_status};
 
-use super::GitRepositories;
+use super::{SourceController, SourceKind, SourceStatus as _};
 
 /// The field manager of what is written to sources.
 const MANAGER: &str = "source-controller";
 
 /// One pass: the object as it was at the start, and its status as it is to be.
-pub(super) struct Pass<'c> {
-    controller: &'c GitRepositories,
+pub struct Pass<'c, K: SourceKind> {
+    controller: &'c SourceController<K>,
     /// The object as it was at the start.
-    pub(super) object: Arc<GitRepository>,
+    pub(crate) object: Arc<K>,
     /// Who it is.
-    pub(super) key: Key,
+    pub(crate) key: Key,
     /// What its status is to say, conditions apart.
-    pub(super) status: GitRepositoryStatus,
+    pub(crate) status: K::Status,
     /// Its conditions as they are to be.
-    pub(super) conditions: Conditions,
+    pub(crate) conditions: Conditions,
     /// The status that the API server has.
     written: Value,
 }
 
-impl<'c> Pass<'c> {
+impl<'c, K: SourceKind> Pass<'c, K> {
     /// Begins a pass.
-    pub(super) fn begin(controller: &'c GitRepositories, object: Arc<GitRepository>) -> Self {
-        let mut status = object.status.clone().unwrap_or_default();
-        let generation = object.metadata.generation.unwrap_or_default();
-        let conditions = status.conditions.take().unwrap_or_default();
-        let written = serde_json::to_value(&object.status).unwrap_or(Value::Null);
-        let written = if written.is_null() { json!({}) } else { written };
+    pub(super) fn begin(controller: &'c SourceController<K>, object: Arc<K>) -> Self {
+        let mut status = object.status().cloned().unwrap_or_default();
+        let generation = object.meta().generation.unwrap_or_default();
+        let written = match object.status() {
+            Some(status) => serde_json::to_value(status).unwrap_or(Value::Null),
+            None => json!({}),
+        };
+        let conditions = status.common().conditions.take().unwrap_or_default();
         Self {
             controller,
-            key: Key::of(&object.metadata),
+            key: Key::of(object.meta()),
             conditions: Conditions::new(conditions, generation, controller.context.clock.now()),
             object,
             status,
@@ -53,15 +57,35 @@ impl<'c> Pass<'c> {
         }
     }
 
+    /// What was made last.
+    pub(crate) fn artifact(&self) -> Option<&Artifact> {
+        self.status.artifact()
+    }
+
+    /// Says that something is happening; Ready keeps what it says unless there is nothing to be ready.
+    pub(crate) fn progress(&mut self, message: &str, drift: bool) {
+        self.conditions.mark_reconciling(PROGRESSING, message);
+        let is_known = self.conditions.is_true(READY) || self.conditions.is_false(READY);
+        if drift || !is_known {
+            self.conditions.set(READY, ConditionStatus::Unknown, PROGRESSING, message);
+        }
+    }
+
+    /// Says that the artifact is in the store.
+    pub(crate) fn stored(&mut self, message: &str) {
+        self.conditions.set(ARTIFACT_IN_STORAGE, ConditionStatus::True, SUCCEEDED, message);
+    }
+
     /// Writes what the status says now, and tells whom it concerns.
-    pub(super) async fn write(&mut self) -> Result<(), ApiError> {
+    pub(crate) async fn write(&mut self) -> Result<(), ApiError> {
         let mut status = self.status.clone();
-        status.conditions = Some(self.conditions.list().to_vec()).filter(|list| !list.is_empty());
+        *status.common().conditions =
+            Some(self.conditions.list().to_vec()).filter(|list| !list.is_empty());
         let wanted = serde_json::to_value(&status).unwrap_or(Value::Null);
-        let definition = GitRepository::DEFINITION;
         let client = &self.controller.context.client;
         let answer =
-            patch_status(client, &definition, &self.key, MANAGER, &self.written, &wanted).await?;
+            patch_status(client, &K::DEFINITION, &self.key, MANAGER, &self.written, &wanted)
+                .await?;
         if let Some(object) = answer {
             self.written = wanted;
             self.take_in(&object);
@@ -71,11 +95,10 @@ impl<'c> Pass<'c> {
 
     /// Writes the list of finalizers; fails where somebody else changed the object in the meantime.
     pub(super) async fn write_finalizers(&self, finalizers: Vec<String>) -> Result<(), ApiError> {
-        let version = &self.object.metadata.resource_version;
+        let version = &self.object.meta().resource_version;
         let patch = json!({"finalizers": finalizers, "resourceVersion": version});
-        let definition = GitRepository::DEFINITION;
         let client = &self.controller.context.client;
-        let answer = patch_metadata(client, &definition, &self.key, MANAGER, patch).await?;
+        let answer = patch_metadata(client, &K::DEFINITION, &self.key, MANAGER, patch).await?;
         if answer.metadata.deletion_timestamp.is_none() {
             self.take_in(&answer);
         }
@@ -83,9 +106,9 @@ impl<'c> Pass<'c> {
     }
 
     fn take_in(&self, answer: &kube::core::DynamicObject) {
-        let object = serde_json::to_value(answer).and_then(serde_json::from_value::<GitRepository>);
+        let object = serde_json::to_value(answer).and_then(serde_json::from_value::<K>);
         if let Ok(mut object) = object {
-            object.metadata.managed_fields = None;
+            object.meta_mut().managed_fields = None;
             if let Some(change) = self.controller.store.apply(object) {
                 self.controller.on_change(&change);
             }
@@ -93,13 +116,13 @@ impl<'c> Pass<'c> {
     }
 
     /// Says what happened.
-    pub(super) fn event(&self, severity: Severity, reason: &str, message: &str) {
+    pub(crate) fn event(&self, severity: Severity, reason: &str, message: &str) {
         self.record(severity, reason, message, BTreeMap::new());
     }
 
     /// Says what became of the artifact, with its revision and digest.
     pub(super) fn artifact_event(&self, reason: &str, message: &str) {
-        let Some(artifact) = &self.status.artifact else { return };
+        let Some(artifact) = self.artifact() else { return };
         let metadata = BTreeMap::from([
             (format!("{GROUP}/{REVISION}"), artifact.revision.clone()),
             (format!("{GROUP}/{DIGEST}"), artifact.digest.clone()),
@@ -114,12 +137,11 @@ impl<'c> Pass<'c> {
         message: &str,
         metadata: BTreeMap<String, String>,
     ) {
-        let meta = &self.object.metadata;
-        let definition = GitRepository::DEFINITION;
+        let meta = self.object.meta();
         self.controller.context.recorder.record(Event {
             object: ObjectReference {
-                api_version: Some(format!("{}/{}", definition.group, definition.version)),
-                kind: Some(definition.kind.to_owned()),
+                api_version: Some(K::DEFINITION.api_version()),
+                kind: Some(K::DEFINITION.kind.to_owned()),
                 namespace: meta.namespace.clone(),
                 name: meta.name.clone(),
                 uid: meta.uid.clone(),

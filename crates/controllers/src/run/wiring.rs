@@ -1,0 +1,181 @@
+//! How the parts of a run are put together: for each kind its store, its watch and, if it is looked after
+//! here, its queue, its controller and its workers.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::runtime::watcher::Config;
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use sluice_api::crd::CustomResource;
+use sluice_runtime::events::Recorder;
+use sluice_runtime::index::Reference;
+use sluice_runtime::queue::{Backoff, Queue};
+use sluice_runtime::store::{Change, Store};
+use sluice_runtime::watch::watch;
+use sluice_runtime::worker::{Reconcile, work};
+use sluice_ssa::Discovery;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Controller, World};
+use crate::artifacts::Artifacts;
+use crate::context::Context;
+use crate::sources::{Source, Sources};
+use crate::sourcing::{SourceController, SourceKind};
+use crate::waking::{Consumes, Wakes};
+
+/// The parts of a run.
+pub(super) struct Wiring<'w> {
+    world: &'w World,
+    stop: CancellationToken,
+    artifacts: Arc<Artifacts>,
+    /// The sources of the cluster.
+    pub(super) sources: Arc<Sources>,
+    /// Watches and senders of events; they end with the run.
+    pub(super) tasks: JoinSet<()>,
+    /// Those who build from sources. They have to be known before the sources are watched.
+    consumers: Vec<Arc<dyn Consumes>>,
+    /// Those who read ConfigMaps and Secrets.
+    pub(super) users: Vec<Arc<dyn Wakes>>,
+    /// The first lists: who starts before the sources are known would call them missing.
+    pub(super) lists: Vec<BoxFuture<'static, ()>>,
+    /// Everything that works on queues.
+    pub(super) workers: Vec<BoxFuture<'static, ()>>,
+}
+
+impl<'w> Wiring<'w> {
+    pub(super) fn new(world: &'w World, stop: CancellationToken) -> Self {
+        Self {
+            world,
+            stop,
+            artifacts: Arc::new(Artifacts::new(Arc::clone(&world.packed), world.compute)),
+            sources: Arc::default(),
+            tasks: JoinSet::new(),
+            consumers: Vec::new(),
+            users: Vec::new(),
+            lists: Vec::new(),
+            workers: Vec::new(),
+        }
+    }
+
+    /// What a controller works with, if it is to run.
+    pub(super) fn context(&mut self, controller: Controller) -> Option<Context> {
+        let world = self.world;
+        if !world.controllers.contains(&controller) {
+            return None;
+        }
+        let (recorder, sender) = Recorder::new(
+            world.client.clone(),
+            controller.name(),
+            &world.instance,
+            Arc::clone(&world.clock),
+            world.receiver.clone(),
+        );
+        self.tasks.spawn(sender);
+        Some(Context {
+            client: world.client.clone(),
+            clock: Arc::clone(&world.clock),
+            chance: Arc::clone(&world.chance),
+            recorder,
+            artifacts: Arc::clone(&self.artifacts),
+            discovery: Discovery::new(),
+            compute: world.compute,
+            settings: Arc::new(world.settings.clone()),
+        })
+    }
+
+    /// An empty queue.
+    pub(super) fn queue() -> Arc<Queue> {
+        Arc::new(Queue::new(Backoff::default()))
+    }
+
+    /// Somebody builds from sources.
+    pub(super) fn consumer(&mut self, consumer: Arc<dyn Consumes>) {
+        self.consumers.push(consumer);
+    }
+
+    /// A controller that reads ConfigMaps, Secrets or other objects, and the queue that it works on.
+    pub(super) fn controller<R: Reconcile + Wakes>(
+        &mut self,
+        queue: Arc<Queue>,
+        controller: &Arc<R>,
+    ) {
+        self.users.push(Arc::clone(controller) as Arc<dyn Wakes>);
+        let (controller, stop) = (Arc::clone(controller), self.stop.clone());
+        self.workers.push(work(queue, controller, self.world.concurrent, stop).boxed());
+    }
+
+    /// A kind of sources that is looked after here; where the controller does not run, it is only watched.
+    pub(super) fn source<K: SourceKind>(
+        &mut self,
+        context: Option<&Context>,
+        store: &Arc<Store<K>>,
+    ) {
+        let Some(context) = context else { return self.foreign_source(store) };
+        let (queue, tell) = (Self::queue(), self.teller());
+        let controller = Arc::new(SourceController::new(
+            context.clone(),
+            self.world.workshop.clone(),
+            Arc::clone(store),
+            Arc::clone(&queue),
+            Arc::new(tell),
+        ));
+        self.controller(queue, &controller);
+        self.observe(store, move |change| controller.on_change(&change));
+    }
+
+    /// A kind of sources that somebody else looks after.
+    pub(super) fn foreign_source<K>(&mut self, store: &Arc<Store<K>>)
+    where
+        K: Source + CustomResource + Watched,
+    {
+        if self.consumers.is_empty() {
+            return;
+        }
+        let tell = self.teller();
+        self.observe(store, move |change| tell(&change));
+    }
+
+    /// Tells everybody who builds from sources of a change.
+    fn teller<K>(&self) -> impl Fn(&Change<K>) + Send + Sync + 'static
+    where
+        K: Source + CustomResource + Watched,
+    {
+        let consumers = self.consumers.clone();
+        move |change| {
+            let source = Reference::new(K::DEFINITION.kind, change.key.clone());
+            let before = change.before.as_ref().and_then(|it| it.artifact());
+            let after = change.after.as_ref().and_then(|it| it.artifact());
+            for consumer in &consumers {
+                consumer.on_source(&source, before, after);
+            }
+        }
+    }
+
+    /// Watches a kind.
+    pub(super) fn observe<K: Watched>(
+        &mut self,
+        store: &Arc<Store<K>>,
+        tell: impl Fn(Change<K>) + Send + Sync + 'static,
+    ) {
+        let api: Api<K> = Api::all(self.world.client.clone());
+        let (config, quiet) = (Config::default(), Arc::new(|_: &_, _: &_| {}));
+        self.tasks.spawn(watch(api, config, Arc::clone(store), tell, quiet));
+        let store = Arc::clone(store);
+        self.lists.push(async move { store.synced().await }.boxed());
+    }
+}
+
+/// A kind that can be watched.
+pub(super) trait Watched:
+    Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+{
+}
+
+impl<K> Watched for K where
+    K: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+{
+}

@@ -1,0 +1,177 @@
+//! What the controllers of all kinds of sources do alike: from an address to an artifact in the store.
+//!
+//! ```text
+//! finalizer ─▶ suspended? ─▶ storage still whole? ─▶ produce (the kind's own) ─▶ notify ─▶ summary ─▶ status
+//! ```
+//!
+//! A kind says what differs in [`SourceKind`]: how it is fetched and made an artifact of, which conditions
+//! it has, what it refers to. Start reading at `reconcile.rs`. What wakes a source is in this file: its own
+//! spec, a request, its Secrets, a new artifact of a source that it includes.
+
+mod artifact;
+mod pass;
+mod reconcile;
+mod secrets;
+mod status;
+mod stop;
+mod summary;
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Resource;
+use serde::de::DeserializeOwned;
+use sluice_api::crd::CustomResource;
+use sluice_api::names::annotations::REQUESTED_AT;
+use sluice_runtime::index::{Index, Reference};
+use sluice_runtime::key::Key;
+use sluice_runtime::queue::{Next, Queue};
+use sluice_runtime::store::{Change, Store};
+use sluice_runtime::worker::Reconcile;
+use sluice_source::git::GitTransport;
+use sluice_source::http::HttpClients;
+use sluice_source::store::{ArtifactStore, Retention};
+
+use crate::context::Context;
+use crate::sources::Source;
+use crate::waking::Wakes;
+
+pub(crate) use pass::Pass;
+pub(crate) use secrets::Data;
+pub use status::{Common, SourceStatus};
+pub use stop::Stop;
+
+/// Where artifacts go, and where sources come from.
+#[derive(Clone)]
+pub struct Workshop {
+    /// Keeps artifacts.
+    pub artifacts: Arc<dyn ArtifactStore>,
+    /// The host, with its port if need be, under which the store is served.
+    pub advertised: String,
+    /// How long old artifacts stay.
+    pub retention: Retention,
+    /// Reaches repositories.
+    pub transport: Arc<dyn GitTransport>,
+    /// Reaches the API of GitHub Apps.
+    pub http: HttpClients,
+}
+
+/// What differs between kinds of sources.
+pub trait SourceKind:
+    Source
+    + CustomResource
+    + Resource<DynamicType = ()>
+    + DeserializeOwned
+    + Clone
+    + Debug
+    + Send
+    + Sync
+    + 'static
+{
+    /// Its status.
+    type Status: SourceStatus;
+
+    /// The conditions that count for Ready, the weightiest first, and whether they tell of something bad.
+    const WEIGHED: &'static [(&'static str, bool)];
+    /// The conditions that tell of a failure; that they are gone is worth an event.
+    const FAILURES: &'static [&'static str];
+
+    /// What was observed.
+    fn status(&self) -> Option<&Self::Status>;
+
+    /// How often it is looked at.
+    fn interval(&self) -> Duration;
+
+    /// Whether it is to be left alone.
+    fn is_suspended(&self) -> bool;
+
+    /// Everything it refers to: when one of them changes, it is due.
+    fn references(&self) -> Vec<Reference>;
+
+    /// Fetches it and makes an artifact, unless there is nothing new. Says what an event about a new
+    /// artifact, or about the end of a failure, is to say.
+    fn produce(
+        controller: &SourceController<Self>,
+        pass: &mut Pass<'_, Self>,
+    ) -> impl Future<Output = Result<String, Stop>> + Send;
+}
+
+/// Hears of every source of a kind that changes.
+pub type Listener<K> = dyn Fn(&Change<K>) + Send + Sync;
+
+/// The controller of one kind of sources.
+pub struct SourceController<K: SourceKind> {
+    pub(crate) context: Context,
+    pub(crate) workshop: Workshop,
+    pub(crate) store: Arc<Store<K>>,
+    queue: Arc<Queue>,
+    index: Index,
+    listener: Arc<Listener<K>>,
+}
+
+impl<K: SourceKind> SourceController<K> {
+    /// A controller over a store. The changes that the watch tells of have to be handed to it; it hands
+    /// them, and those that it makes itself, to the listener.
+    pub fn new(
+        context: Context,
+        workshop: Workshop,
+        store: Arc<Store<K>>,
+        queue: Arc<Queue>,
+        listener: Arc<Listener<K>>,
+    ) -> Self {
+        Self { context, workshop, store, queue, index: Index::default(), listener }
+    }
+
+    /// A source changed: it is due if its spec changed or somebody asks, and those that include it are due
+    /// if it has another artifact.
+    pub fn on_change(&self, change: &Change<K>) {
+        (self.listener)(change);
+        let Some(after) = &change.after else {
+            self.index.set(&change.key, []);
+            self.queue.forget(&change.key);
+            return;
+        };
+        self.index.set(&change.key, after.references());
+        if is_due(change.before.as_deref(), &**after) {
+            self.queue.add(&change.key);
+        }
+        let digest = |object: &K| object.artifact().map(|it| it.digest.clone());
+        if change.before.as_deref().and_then(digest) != digest(after) {
+            self.wake(&Reference::new(K::DEFINITION.kind, change.key.clone()));
+        }
+    }
+}
+
+impl<K: SourceKind> Wakes for SourceController<K> {
+    fn wake(&self, reference: &Reference) {
+        for key in self.index.referrers(reference) {
+            self.queue.add(&key);
+        }
+    }
+
+    fn refers_to(&self, reference: &Reference) -> bool {
+        !self.index.referrers(reference).is_empty()
+    }
+}
+
+impl<K: SourceKind> Reconcile for SourceController<K> {
+    async fn reconcile(&self, key: Key) -> Next {
+        let Some(object) = self.store.get(&key) else { return Next::Event };
+        let mut pass = Pass::begin(self, object);
+        self.pass(&mut pass).await
+    }
+}
+
+/// Whether a change of the object itself asks for a pass.
+pub(crate) fn is_due<K: Resource>(before: Option<&K>, after: &K) -> bool {
+    let Some(before) = before.map(K::meta) else { return true };
+    let after = after.meta();
+    let request = |metadata: &kube::core::ObjectMeta| {
+        metadata.annotations.as_ref().and_then(|all| all.get(REQUESTED_AT).cloned())
+    };
+    before.generation != after.generation
+        || before.deletion_timestamp != after.deletion_timestamp
+        || request(before) != request(after)
+}

@@ -1,0 +1,114 @@
+//! The artifact of a source: whether it is still whole, and how a new one is made.
+
+use bytes::Bytes;
+use sluice_api::names::conditions::ARTIFACT_IN_STORAGE;
+use sluice_api::names::reasons::ARCHIVE_OPERATION_FAILED;
+use sluice_base::time::Time;
+use sluice_runtime::events::Severity;
+use sluice_source::archive;
+use sluice_source::artifact::{Place, Revision};
+use sluice_source::ignore::Rules;
+use sluice_source::store::{StoreError, verify};
+use sluice_source::tree::SourceTree;
+use tracing::error;
+
+use super::{Pass, SourceController, SourceKind, SourceStatus as _, Stop};
+
+/// The second name of the newest artifact, in kinds that show its address.
+const LATEST: &str = "latest.tar.gz";
+
+impl<K: SourceKind> SourceController<K> {
+    /// Looks after what is in the store: old artifacts go, and one that is not as it should be is made anew.
+    pub(super) async fn check_storage(&self, pass: &mut Pass<'_, K>) {
+        let Some(artifact) = pass.artifact().cloned() else {
+            pass.progress("building artifact", true);
+            pass.conditions.remove(ARTIFACT_IN_STORAGE);
+            return;
+        };
+        let store = &*self.workshop.artifacts;
+        let place = Place::of_path(&artifact.path);
+        if let Ok(place) = &place {
+            match store.collect(place, self.workshop.retention).await {
+                Ok(gone) if !gone.is_empty() => {
+                    let message = format!("garbage collected {} artifacts", gone.len());
+                    pass.event(Severity::Trace, "GarbageCollectionSucceeded", &message);
+                }
+                Ok(_) => {}
+                Err(error) => error!(object = %pass.key, %error, "old artifacts not collected"),
+            }
+        }
+        let advertised = &self.workshop.advertised;
+        match verify(store, &artifact).await {
+            Ok(()) => {
+                let common = pass.status.common();
+                if let (Ok(place), Some(current)) = (place, common.artifact) {
+                    current.url = place.url(advertised);
+                    if let (Some(Some(url)), Ok(latest)) = (common.url, place.sibling(LATEST)) {
+                        *url = latest.url(advertised);
+                    }
+                }
+                return;
+            }
+            Err(StoreError::Missing(_)) => {}
+            Err(error) => {
+                let message = format!("failed to verify integrity of artifact: {error}");
+                pass.event(Severity::Error, "ArtifactVerificationFailed", &message);
+            }
+        }
+        let common = pass.status.common();
+        *common.artifact = None;
+        if let Some(url) = common.url {
+            *url = None;
+        }
+        pass.progress("building artifact: disappeared from storage", true);
+        pass.conditions.remove(ARTIFACT_IN_STORAGE);
+    }
+
+    /// Packs files, without those that the rules leave out. The rules are made where the packing is done.
+    pub(crate) async fn pack(
+        &self,
+        files: SourceTree,
+        rules: impl FnOnce(&SourceTree) -> Rules + Send + 'static,
+    ) -> Result<Bytes, Stop> {
+        let packed = self.context.compute.run(move || {
+            let rules = rules(&files);
+            archive::pack(&files, |path, is_directory| rules.excludes(path, is_directory))
+        });
+        packed.await.map_err(|error| unkept(&error))
+    }
+
+    /// Keeps a packed artifact under a name, and notes it in the status.
+    pub(crate) async fn keep(
+        &self,
+        pass: &mut Pass<'_, K>,
+        file: &str,
+        revision: &Revision,
+        packed: Bytes,
+    ) -> Result<(), Stop> {
+        let place = Place::new(K::DEFINITION.kind, &pass.key.namespace, &pass.key.name, file)
+            .map_err(|error| unkept(&error))?;
+        let store = &self.workshop.artifacts;
+        let kept = store.put(&place, packed).await.map_err(|error| unkept(&error))?;
+        let (advertised, now) = (&self.workshop.advertised, Time(self.context.clock.now()));
+        let artifact = place.artifact(advertised, revision, &kept.digest, kept.size, now);
+        let common = pass.status.common();
+        *common.artifact = Some(artifact);
+        if let Some(url) = common.url
+            && let Ok(latest) = place.sibling(LATEST)
+        {
+            match store.alias(&latest, &place).await {
+                Ok(()) => *url = Some(latest.url(advertised)),
+                Err(error) => {
+                    let message = format!("failed to update status URL symlink: {error}");
+                    pass.event(Severity::Trace, "SymlinkUpdateFailed", &message);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unkept(error: &dyn std::fmt::Display) -> Stop {
+    let message = format!("unable to archive artifact to storage: {error}");
+    Stop::storage(ARCHIVE_OPERATION_FAILED, message)
+}
