@@ -33,6 +33,9 @@ use super::cluster::stopped;
 use crate::log::JsonLines;
 use crate::outcome::{Failure, Outcome};
 
+/// A server of artifacts at work.
+type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// How long telling the notification receiver may take.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -112,11 +115,17 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     } else {
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
     });
-    let (bound, serving) =
-        ArtifactServer::new(Arc::clone(&store)).listen(address).await.map_err(|error| {
+    // Who only applies serves no artifacts: another process does, and may have the port.
+    let (bound, serving): (SocketAddr, Serving) = if controllers.contains(&Controller::Source) {
+        let server = ArtifactServer::new(Arc::clone(&store));
+        let (bound, serving) = server.listen(address).await.map_err(|error| {
             Failure::caused(format!("cannot serve artifacts on {address}"), error)
                 .hint("choose another address with --storage-addr")
         })?;
+        (bound, Box::pin(serving))
+    } else {
+        (address, Box::pin(std::future::pending()))
+    };
     let advertised = wanted.storage_adv_addr.unwrap_or_else(|| advertised(bound));
     let http = HttpClients::new();
     let fetcher = http
