@@ -105,6 +105,7 @@ impl Applier {
         let defined = defined_kinds(&objects);
         let mut changes = ChangeSet::default();
         let mut failures: Vec<Failure> = Vec::new();
+        let mut in_doubt = Vec::new();
         for (stage, objects) in staged(objects, options) {
             let mode = if failures.is_empty() { Mode::Apply } else { Mode::Look };
             let (verdicts, refused) = self.check_all(objects, options, mode, &defined).await;
@@ -121,13 +122,19 @@ impl Applier {
                 continue;
             }
             let begin = changes.entries.len();
-            failures.extend(self.write_all(verdicts, options, &mut changes).await);
+            let unwritten = self.write_all(verdicts, options, &mut changes).await;
+            in_doubt.extend(unwritten.iter().filter_map(|failure| failure.object.clone()));
+            failures.extend(unwritten);
             if failures.is_empty() && stage.is_waited_for() {
                 let applied = changes.entries.get(begin..).unwrap_or_default();
                 failures.extend(self.stage_is_ready(applied, options).await.err());
             }
         }
-        if failures.is_empty() { Ok(changes) } else { Err(ApplyError { failures, changes }) }
+        if failures.is_empty() {
+            Ok(changes)
+        } else {
+            Err(ApplyError { failures, changes, in_doubt })
+        }
     }
 
     /// The objects' names as the server will know them: without a namespace where their kind has

@@ -254,6 +254,8 @@ pub struct ApplyError {
     pub failures: Vec<Failure>,
     /// What was applied nevertheless.
     pub changes: ChangeSet,
+    /// What may have been written or not: its write began, and failed.
+    pub in_doubt: Vec<ObjectKey>,
 }
 
 impl ApplyError {

@@ -71,7 +71,7 @@ pub(super) fn path_refusal(object: &Kustomization, files: &SourceTree) -> Option
     let path = inside(object.spec.path.as_deref().unwrap_or_default());
     let is_there = path.is_empty() || files.get(&path).is_some();
     (!is_there)
-        .then(|| format!("kustomization path not found: stat {path}: no such file or directory"))
+        .then(|| format!("kustomization path not found: stat /{path}: no such file or directory"))
 }
 
 /// The build alone.

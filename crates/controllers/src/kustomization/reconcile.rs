@@ -252,8 +252,7 @@ impl Kustomizations {
                 reason: ARTIFACT_FAILED,
                 message: format!(
                     "{}.source.toolkit.fluxcd.io \"{}\" not found",
-                    plural(&source.kind),
-                    source.key.name
+                    source.kind, source.key.name
                 ),
                 event: None,
                 next: Next::After(timing::retry_interval(&pass.object.spec)),
@@ -315,6 +314,10 @@ impl Kustomizations {
         let changes = match applier.apply(objects, &options).await {
             Ok(changes) => changes,
             Err(error) => {
+                // What was certainly not written need not be remembered.
+                let in_doubt = Inventory::of_keys(applier.canonical(&error.in_doubt).await);
+                let left = old.union(&Inventory::of_changes(&error.changes)).union(&in_doubt);
+                pass.status.inventory = (!left.is_empty()).then(|| left.write());
                 pass.note(&digest, RECONCILIATION_FAILED);
                 return Err(Stop::failed(
                     RECONCILIATION_FAILED,
@@ -402,14 +405,6 @@ impl Kustomizations {
                 Err(Stop::failed(PRUNE_FAILED, error.to_string()))
             }
         }
-    }
-}
-
-fn plural(kind: &str) -> String {
-    match kind {
-        "GitRepository" => "gitrepositories".to_owned(),
-        "OCIRepository" => "ocirepositories".to_owned(),
-        other => format!("{}s", other.to_ascii_lowercase()),
     }
 }
 
