@@ -82,11 +82,11 @@ async fn what_is_missing_is_named() {
     let app = kustomization("app", "./nowhere", json!({"retryInterval": "30s"}));
     ground.apply(app.clone()).await;
     let expected =
-        "False ArtifactFailed: gitrepositories.source.toolkit.fluxcd.io \"platform\" not found";
+        "False ArtifactFailed: GitRepository.source.toolkit.fluxcd.io \"platform\" not found";
     ground.until_ready_says(&app, expected).await;
     ground.commit("a file", &[("app/a.yaml", &file)]);
     ground.apply(repository()).await;
-    let expected = "False ArtifactFailed: kustomization path not found: stat nowhere: no such file or directory";
+    let expected = "False ArtifactFailed: kustomization path not found: stat /nowhere: no such file or directory";
     ground.until_ready_says(&app, expected).await;
 }
 
