@@ -1,6 +1,6 @@
-//! Lines that are told once they are final, and one that is redrawn while it changes.
+//! Lines that are told once they are final, and some that are redrawn while they change.
 //!
-//! On a terminal the live line is drawn over itself; in a pipe only final lines are written, one
+//! On a terminal the live lines are drawn over themselves; in a pipe only final lines are written, one
 //! event a line. Colour carries no meaning alone and is left out with `NO_COLOR` and in pipes.
 
 use std::io::{IsTerminal as _, Write as _};
@@ -22,7 +22,8 @@ pub(crate) enum Tone {
 pub(crate) struct Screen {
     live: bool,
     colour: bool,
-    drawn: bool,
+    /// How many live lines are there to be drawn over.
+    drawn: usize,
 }
 
 impl Screen {
@@ -30,12 +31,12 @@ impl Screen {
     pub(crate) fn stdout() -> Self {
         let live = std::io::stdout().is_terminal();
         let colour = live && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { live, colour, drawn: false }
+        Self { live, colour, drawn: 0 }
     }
 
     /// A text in its tone.
     pub(crate) fn tone(&self, tone: Tone, text: &str) -> String {
-        if !self.colour {
+        if !self.colour || text.is_empty() {
             return text.to_owned();
         }
         let code = match tone {
@@ -47,25 +48,44 @@ impl Screen {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// Writes a final line, in place of the live one.
-    pub(crate) fn line(&mut self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
-        let clear = if self.drawn { "\r\u{1b}[2K" } else { "" };
-        // A reader that went away ends the story early; there is nobody to tell.
-        let _ = writeln!(stdout, "{clear}{text}");
-        let _ = stdout.flush();
-        self.drawn = false;
+    /// Whether somebody sees live lines.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
     }
 
-    /// Draws the live line anew; nothing in a pipe.
-    pub(crate) fn draw(&mut self, text: &str) {
-        if !self.live {
-            return;
+    /// Writes a final line, in place of the live ones.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.settle(&[text.to_owned()]);
+    }
+
+    /// Writes final lines, in place of the live ones.
+    pub(crate) fn settle(&mut self, lines: &[String]) {
+        self.replace(lines);
+        self.drawn = 0;
+    }
+
+    /// Draws the live lines anew; nothing in a pipe.
+    pub(crate) fn draw(&mut self, lines: &[String]) {
+        if self.live {
+            self.replace(lines);
+            self.drawn = lines.len();
+        }
+    }
+
+    fn replace(&self, lines: &[String]) {
+        let mut text = String::new();
+        if self.drawn > 0 {
+            // Up to the first live line, and away with everything from there on.
+            text = format!("\u{1b}[{}A\r\u{1b}[J", self.drawn);
+        }
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
         }
         let mut stdout = std::io::stdout().lock();
-        let _ = write!(stdout, "\r\u{1b}[2K{text}");
+        // A reader that went away ends the story early; there is nobody to tell.
+        let _ = stdout.write_all(text.as_bytes());
         let _ = stdout.flush();
-        self.drawn = true;
     }
 }
 

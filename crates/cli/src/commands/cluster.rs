@@ -82,7 +82,7 @@ async fn serve(wanted: Serve) -> Result<Outcome, Failure> {
 }
 
 /// Writes a file that only its owner can read: it holds an administrator's token.
-fn write_private(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+pub(super) fn write_private(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
