@@ -23,6 +23,11 @@ impl ClusterClock {
         Self { epoch, start: Instant::now(), speed }
     }
 
+    /// How long the cluster has been there.
+    pub(crate) fn age(&self) -> Duration {
+        self.start.elapsed()
+    }
+
     /// Waits as long as something that takes `duration` in the simulated cluster takes here.
     pub(crate) async fn sleep_until(&self, moment: Timestamp) {
         let wait = moment.duration_since(self.now());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            HTTP request (in process, or TLS on loopback: serve)
-//!   service     who asks (auth), may they (auth), what for (request)
+//!   service     who asks (auth), what goes wrong (faults), may they (auth), what for (request)
 //!   endpoints   version, health, discovery, OpenAPI
 //!   verbs       get list watch create replace patch delete   subresources, reviews
 //!   decode      JSON, YAML, protobuf -> typed, defaulted object
@@ -30,6 +30,7 @@ mod crd;
 mod decode;
 mod duplicates;
 mod endpoints;
+pub mod faults;
 pub mod kind;
 mod kinds;
 mod managed;
@@ -64,6 +65,7 @@ pub use serve::{ServeError, Served};
 pub use service::ClusterService;
 
 use crate::auth::User;
+use crate::faults::{Faults, Rule};
 use crate::service::Door;
 use crate::state::State;
 
@@ -81,6 +83,7 @@ pub struct Builder {
     rollouts: bool,
     private_keys: bool,
     tokens: Vec<(String, User)>,
+    faults: Vec<Rule>,
 }
 
 impl Builder {
@@ -143,6 +146,14 @@ impl Builder {
         self
     }
 
+    /// Something that goes wrong from the beginning; see [`faults`]. More can come and go later, through
+    /// [`Cluster::faults`].
+    #[must_use]
+    pub fn fault(mut self, rule: Rule) -> Self {
+        self.faults.push(rule);
+        self
+    }
+
     /// The cluster, with the objects of a fresh one. Call it on the runtime that will serve it: its
     /// clock is that runtime's.
     pub fn build(self) -> Cluster {
@@ -171,6 +182,7 @@ impl Cluster {
             rollouts: true,
             private_keys: false,
             tokens: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -178,6 +190,11 @@ impl Cluster {
     /// administrator's.
     pub fn service(&self) -> ClusterService {
         ClusterService::new(self.state.clone(), Door::InProcess)
+    }
+
+    /// What goes wrong between clients and this cluster.
+    pub fn faults(&self) -> Faults {
+        self.state.faults.clone()
     }
 
     /// Forgets the history of all objects, as etcd's compaction does: watches and pages that reach

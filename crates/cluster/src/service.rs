@@ -1,24 +1,42 @@
 //! From an HTTP request to an answer: who asks, may they, what for.
 //!
-//! The order is upstream's: authentication, impersonation, authorization, then the handler.
+//! The order is upstream's: authentication, impersonation, authorization, then the handler. What goes wrong on
+//! purpose does so once it is known who asks.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt as _;
 use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 
+use crate::auth::User;
 use crate::body::{self, Body};
 use crate::call::Call;
+use crate::faults::{ConnectionLost, Fate, Looked, Refusal, gone};
 use crate::negotiate::{self, Encoding};
 use crate::request::{Query, RequestInfo, percent_decode};
 use crate::state::State;
 use crate::status::Status;
 use crate::{auth, crd, endpoints, verbs};
+
+/// How a request ends that the server does not answer as it was asked to.
+enum Failed {
+    /// With a refusal.
+    Told(Box<Status>),
+    /// Without a word.
+    Lost(ConnectionLost),
+}
+
+impl From<Status> for Failed {
+    fn from(status: Status) -> Self {
+        Self::Told(Box::new(status))
+    }
+}
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -44,8 +62,8 @@ impl ClusterService {
         Self { state, door }
     }
 
-    /// Answers one request; never fails, a failure is an answer.
-    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    /// Answers one request. A failure is an answer, unless a fault takes the connection away.
+    async fn answer<B>(self, request: Request<B>) -> Result<Response<Body>, ConnectionLost>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -58,20 +76,24 @@ impl ClusterService {
         let encoding = wanted.as_ref().map_or(Encoding::Indented, |wanted| wanted.encoding);
         let result = match Limited::new(body, BODY_LIMIT).collect().await {
             Ok(collected) => self.route(&parts, query, collected.to_bytes()).await,
-            Err(_) => Err(Status::new(
+            Err(_) => Err(Failed::from(Status::new(
                 413,
                 "RequestEntityTooLarge",
                 format!("Request entity too large: limit is {BODY_LIMIT}"),
-            )),
+            ))),
         };
-        let mut response = result.unwrap_or_else(|status| body::failure(encoding, &status));
+        let mut response = match result {
+            Ok(response) => response,
+            Err(Failed::Told(status)) => body::failure(encoding, &status),
+            Err(Failed::Lost(lost)) => return Err(lost),
+        };
         if parts.method == http::Method::HEAD {
             *response.body_mut() = Body::Whole(None);
         }
         if let Ok(value) = HeaderValue::from_str(&audit_id) {
             response.headers_mut().insert("audit-id", value);
         }
-        response
+        Ok(response)
     }
 
     async fn route(
@@ -79,56 +101,104 @@ impl ClusterService {
         parts: &http::request::Parts,
         query: Query,
         body: Bytes,
-    ) -> Result<Response<Body>, Status> {
-        let state = self.state;
+    ) -> Result<Response<Body>, Failed> {
+        let state = self.state.clone();
         let path = percent_decode(parts.uri.path(), false);
         let info = RequestInfo::parse(&parts.method, &path, &query);
         let user = auth::authenticate(&state, self.door, &parts.headers)?;
         let user = auth::impersonate(&state, user, &parts.headers)?;
-        auth::authorize(&state, &user, &info)?;
-        if !info.is_resource {
-            return endpoints::serve(&state, &parts.method, &path, &query, &parts.headers);
-        }
-        let found = state.registry.find(&info.group, &info.version, &info.resource);
-        let resource = found.and_then(|found| crd::current(&state, found)).ok_or_else(|| {
-            if state.registry.has_group(&info.group) {
-                Status::no_such_resource()
-            } else {
-                Status::page_not_found()
+        let fate = fate(&state, &info, &user.name, &parts.headers);
+        pause(fate.delay).await;
+        match fate.refusal {
+            None => {}
+            Some(Refusal::Answer(status)) => return Err(Failed::Told(status)),
+            Some(Refusal::Reset) => return Err(Failed::Lost(ConnectionLost::Reset)),
+            Some(Refusal::Gone) => {
+                let line = futures::stream::iter([gone()]).boxed();
+                return Ok(body::stream("application/json", line));
             }
-        })?;
-        let in_namespace = info.resource != "namespaces" && !info.namespace.is_empty();
-        if in_namespace && !resource.namespaced {
-            return Err(Status::no_such_resource());
         }
-        let needs_namespace = resource.namespaced
-            && info.namespace.is_empty()
-            && !matches!(info.verb, "list" | "watch");
-        if needs_namespace && info.verb != "create" && info.verb != "deletecollection" {
-            return Err(Status::no_such_resource());
+        let answered = serve(state, parts, path, info, query, body, user).await;
+        pause(fate.slow).await;
+        if fate.lost {
+            return Err(Failed::Lost(ConnectionLost::AnswerLost));
         }
-        // Reviews have but one path each: the collection, where they live.
-        let review = !resource.allows("get");
-        if review && (needs_namespace || (!info.name.is_empty() && info.subresource.is_empty())) {
-            return Err(Status::no_such_resource());
-        }
-        if needs_namespace {
-            return Err(verbs::not_allowed());
-        }
-        let wanted = negotiate::negotiate(&parts.headers, &query)?;
-        let call = Call {
-            state,
-            info,
-            query,
-            headers: parts.headers.clone(),
-            body,
-            user,
-            resource,
-            wanted,
-            head: parts.method == http::Method::HEAD,
-        };
-        verbs::serve(Arc::new(call)).await
+        Ok(fate.shorten(answered?))
     }
+}
+
+/// Waits, if there is anything to wait for; a request without faults takes no turn of its own.
+async fn pause(time: Duration) {
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
+    }
+}
+
+/// What goes wrong with a request.
+fn fate(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap) -> Fate {
+    let agent = headers.get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let resource = state.registry.find(&info.group, &info.version, &info.resource);
+    state.faults.fate(&Looked {
+        info,
+        kind: resource.as_ref().map(|resource| resource.kind.as_str()),
+        user,
+        agent: agent.unwrap_or_default(),
+        now: state.clock.age(),
+    })
+}
+
+/// Does what a request asks for, if its author may.
+async fn serve(
+    state: Arc<State>,
+    parts: &http::request::Parts,
+    path: String,
+    info: RequestInfo,
+    query: Query,
+    body: Bytes,
+    user: User,
+) -> Result<Response<Body>, Status> {
+    auth::authorize(&state, &user, &info)?;
+    if !info.is_resource {
+        return endpoints::serve(&state, &parts.method, &path, &query, &parts.headers);
+    }
+    let found = state.registry.find(&info.group, &info.version, &info.resource);
+    let resource = found.and_then(|found| crd::current(&state, found)).ok_or_else(|| {
+        if state.registry.has_group(&info.group) {
+            Status::no_such_resource()
+        } else {
+            Status::page_not_found()
+        }
+    })?;
+    let in_namespace = info.resource != "namespaces" && !info.namespace.is_empty();
+    if in_namespace && !resource.namespaced {
+        return Err(Status::no_such_resource());
+    }
+    let needs_namespace =
+        resource.namespaced && info.namespace.is_empty() && !matches!(info.verb, "list" | "watch");
+    if needs_namespace && info.verb != "create" && info.verb != "deletecollection" {
+        return Err(Status::no_such_resource());
+    }
+    // Reviews have but one path each: the collection, where they live.
+    let review = !resource.allows("get");
+    if review && (needs_namespace || (!info.name.is_empty() && info.subresource.is_empty())) {
+        return Err(Status::no_such_resource());
+    }
+    if needs_namespace {
+        return Err(verbs::not_allowed());
+    }
+    let wanted = negotiate::negotiate(&parts.headers, &query)?;
+    let call = Call {
+        state,
+        info,
+        query,
+        headers: parts.headers.clone(),
+        body,
+        user,
+        resource,
+        wanted,
+        head: parts.method == http::Method::HEAD,
+    };
+    verbs::serve(Arc::new(call)).await
 }
 
 impl<B> tower::Service<Request<B>> for ClusterService
@@ -137,15 +207,15 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Error = ConnectionLost;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, ConnectionLost>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectionLost>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.answer(request).await) })
+        Box::pin(async move { service.answer(request).await })
     }
 }

@@ -6,6 +6,7 @@ use crate::Builder;
 use crate::auth::{Authority, Authorizer, Secret};
 use crate::clock::ClusterClock;
 use crate::crd::openapi::Documents;
+use crate::faults::Faults;
 use crate::random::Random;
 use crate::registry::Registry;
 use crate::store::Store;
@@ -19,6 +20,7 @@ pub(crate) struct State {
     pub(crate) authority: Authority,
     pub(crate) authorizer: Authorizer,
     pub(crate) documents: Documents,
+    pub(crate) faults: Faults,
     /// Whether there are nodes that run pods.
     pub(crate) workloads: bool,
     /// Whether the controllers of workloads run.
@@ -38,6 +40,7 @@ impl State {
             authority: Authority::new(&secret, &wanted.tokens),
             authorizer: Authorizer::default(),
             documents: Documents::default(),
+            faults: Faults::seeded(wanted.seed, &wanted.faults),
             workloads: wanted.workloads,
             rollouts: wanted.rollouts,
         }

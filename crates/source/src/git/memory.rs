@@ -1,10 +1,13 @@
-//! Remotes without a network: repositories made on the spot, by address.
+//! Remotes without a network: repositories made on the spot, by address. They can be made to fail or to stall
+//! for a while, as those behind a network do.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
+use tokio::time::Instant;
 
 use super::auth::GitAuth;
 use super::error::Cause;
@@ -13,10 +16,20 @@ use super::make::Repository;
 use super::object::Objects;
 use super::remote::{FetchRequest, GitRemote, GitTransport, RemoteRef};
 
+/// What is wrong with a remote for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It answers that it cannot, with this HTTP status.
+    Failing(u16),
+    /// It does not answer until it is over.
+    Stalling,
+}
+
 /// Repositories by address. Cheap to clone; all clones are the same.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTransport {
     repositories: Arc<Mutex<BTreeMap<String, Repository>>>,
+    troubles: Arc<Mutex<BTreeMap<String, (Trouble, Instant)>>>,
 }
 
 impl MemoryTransport {
@@ -33,6 +46,31 @@ impl MemoryTransport {
     /// Changes the repository at an address; gives nothing where there is none.
     pub fn change<T>(&self, url: &str, change: impl FnOnce(&mut Repository) -> T) -> Option<T> {
         self.lock().get_mut(url).map(change)
+    }
+
+    /// Makes the remote at an address fail or stall for a while, from now on.
+    pub fn trouble(&self, url: &str, trouble: Trouble, time: Duration) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        troubles.insert(url.to_owned(), (trouble, Instant::now() + time));
+    }
+
+    /// Waits out a stall, or says how the remote fails.
+    async fn endure(&self, url: &str) -> Result<(), Cause> {
+        let troubles = || self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = troubles().get(url).copied();
+        match known {
+            Some((Trouble::Stalling, until)) => tokio::time::sleep_until(until).await,
+            Some((Trouble::Failing(code), until)) if Instant::now() < until => {
+                return Err(match code {
+                    401 => Cause::AuthenticationRequired(String::new()),
+                    403 => Cause::AuthorizationFailed(String::new()),
+                    404 => Cause::RepositoryNotFound(String::new()),
+                    status => Cause::Status { url: url.to_owned(), status },
+                });
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Repository>> {
@@ -65,7 +103,11 @@ impl GitRemote for MemoryRemote {
         &'a self,
         prefixes: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<RemoteRef>, Cause>> {
-        ready(self.with(|repository| Ok(filtered(&repository.list_refs(), prefixes)))).boxed()
+        async move {
+            self.transport.endure(&self.url).await?;
+            self.with(|repository| Ok(filtered(&repository.list_refs(), prefixes)))
+        }
+        .boxed()
     }
 
     fn can_filter(&self) -> BoxFuture<'_, Result<bool, Cause>> {
@@ -77,13 +119,43 @@ impl GitRemote for MemoryRemote {
     }
 
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Objects, Cause>> {
-        let fetched = self.with(|repository| {
-            let mut objects = Objects::default();
-            for object in repository.selected(&repository.select(&request)?) {
-                objects.insert(object.kind, object.data.clone());
-            }
-            Ok(objects)
-        });
-        ready(fetched).boxed()
+        async move {
+            self.transport.endure(&self.url).await?;
+            self.with(|repository| {
+                let mut objects = Objects::default();
+                for object in repository.selected(&repository.select(&request)?) {
+                    objects.insert(object.kind, object.data.clone());
+                }
+                Ok(objects)
+            })
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::{Instant, timeout};
+
+    use super::{GitAuth, GitTransport as _, MemoryTransport, Repository, Trouble};
+
+    #[tokio::test(start_paused = true)]
+    async fn troubles_last_a_while() {
+        let (transport, url) = (MemoryTransport::default(), "https://git.test/a");
+        transport.insert(url, Repository::new("main"));
+        let remote = transport.open(url, &GitAuth::default()).unwrap();
+        let minute = Duration::from_mins(1);
+        transport.trouble(url, Trouble::Failing(503), minute);
+        let failed = remote.list_refs(&[]).await.unwrap_err().to_string();
+        assert!(failed.ends_with("status code: 503"), "{failed}");
+        tokio::time::sleep(minute).await;
+        assert!(remote.list_refs(&[]).await.is_ok());
+        transport.trouble(url, Trouble::Stalling, minute);
+        assert!(timeout(minute / 2, remote.list_refs(&[])).await.is_err());
+        let started = Instant::now();
+        assert!(remote.list_refs(&[]).await.is_ok());
+        assert_eq!(started.elapsed(), minute / 2);
     }
 }
