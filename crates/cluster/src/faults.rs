@@ -172,7 +172,7 @@ impl Fate {
             Fault::Delay { least, most } => self.delay += between(*least, *most, random),
             Fault::SlowAnswer { least, most } => self.slow += between(*least, *most, random),
             Fault::TooManyRequests { retry_after } => {
-                self.refusal = answer(throttled(*retry_after))
+                self.refusal = answer(throttled(*retry_after));
             }
             Fault::ServerError { code } => self.refusal = answer(broken(*code)),
             Fault::Conflict => {

@@ -11,6 +11,7 @@ use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
+use crate::safety::SafetyRule;
 
 /// Flags and feature gates, named as Flux names them.
 #[derive(Debug, Clone)]
@@ -39,6 +40,16 @@ pub struct Settings {
     pub fail_fast: bool,
     /// `ExternalArtifact`
     pub external_artifacts: bool,
+    /// A rule that a simulation does without.
+    #[doc(hidden)]
+    pub switched_off: Option<SafetyRule>,
+}
+
+impl Settings {
+    /// Whether a safety rule is kept; always, but in simulations.
+    pub(crate) fn keeps(&self, rule: SafetyRule) -> bool {
+        self.switched_off != Some(rule)
+    }
 }
 
 impl Default for Settings {
@@ -56,6 +67,7 @@ impl Default for Settings {
             additive_cel_dependency_check: false,
             fail_fast: true,
             external_artifacts: false,
+            switched_off: None,
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod dependency;
 pub mod gitrepository;
 pub mod kustomization;
 pub mod run;
+pub mod safety;
 pub mod sources;
 pub mod sourcing;
 mod timing;

@@ -1,13 +1,18 @@
 //! Writing what was observed: a merge patch of what changed, and nothing where nothing did.
 
 use kube::api::{Api, Patch, PatchParams};
-use kube::core::DynamicObject;
+use kube::core::{DynamicObject, ObjectMeta};
 use kube::discovery::ApiResource;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sluice_api::crd::Definition;
 
 use crate::error::ApiError;
 use crate::key::Key;
+
+/// How often a write is tried again because others write too.
+const RACES: usize = 5;
 
 /// The resource of a kind, for clients that know it only at run time.
 pub fn api_resource(definition: &Definition) -> ApiResource {
@@ -20,26 +25,98 @@ pub fn api_resource(definition: &Definition) -> ApiResource {
     }
 }
 
-/// Writes the status of an object as the difference to what it was; gives the object as it is then.
+/// The status that the API server has of an object, as far as this process knows, to be written over.
 ///
-/// Lists are replaced whole. A write that changes nothing is not sent. Sending it twice is sending it once.
-pub async fn patch_status(
-    client: &kube::Client,
-    definition: &Definition,
-    key: &Key,
-    manager: &str,
-    before: &Value,
-    after: &Value,
-) -> Result<Option<DynamicObject>, ApiError> {
-    let Some(difference) = merge_patch(before, after) else { return Ok(None) };
-    let api: Api<DynamicObject> =
-        Api::namespaced_with(client.clone(), &key.namespace, &api_resource(definition));
-    let patch = Patch::Merge(json!({"status": difference}));
-    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
-    let object = api.patch_status(&key.name, &params, &patch).await;
-    object
-        .map(Some)
-        .map_err(|error| ApiError::new("patch the status of", definition.kind, key, error))
+/// A write names the version that it goes over. Where somebody else wrote in the meantime, it is written over
+/// all the same as long as the status is still the one that is known: annotations, a new spec or a finalizer
+/// are no reason to do a pass again. Another status is one: word of an earlier process that arrives late, or of
+/// another one, must not be mixed with what is known here.
+#[derive(Debug)]
+pub struct Written {
+    status: Value,
+    version: Option<String>,
+    compares: bool,
+}
+
+impl Written {
+    /// The status that an object has, which may be none.
+    pub fn new(status: Option<&impl Serialize>, metadata: &ObjectMeta) -> Self {
+        let status = status.map(|status| serde_json::to_value(status).unwrap_or(Value::Null));
+        Self {
+            status: status.unwrap_or_else(|| json!({})),
+            version: metadata.resource_version.clone(),
+            compares: true,
+        }
+    }
+
+    /// Writes over whatever is there; for simulations of what that leads to.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_comparing(mut self) -> Self {
+        self.compares = false;
+        self
+    }
+
+    /// Takes note of the answer to another write of our own.
+    pub fn follow(&mut self, answer: &DynamicObject) {
+        self.version.clone_from(&answer.metadata.resource_version);
+    }
+
+    /// Writes what differs; gives the object as it is then, or nothing where there was nothing to write. Lists
+    /// are replaced whole. `S` is the status' type. Sending it twice is sending it once.
+    pub async fn write<S>(
+        &mut self,
+        client: &kube::Client,
+        definition: &Definition,
+        key: &Key,
+        manager: &str,
+        after: Value,
+    ) -> Result<Option<DynamicObject>, ApiError>
+    where
+        S: DeserializeOwned + Serialize,
+    {
+        let Some(difference) = merge_patch(&self.status, &after) else { return Ok(None) };
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(client.clone(), &key.namespace, &api_resource(definition));
+        let params =
+            PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+        let failed = |error| ApiError::new("patch the status of", definition.kind, key, error);
+        let mut tries = 0;
+        let object = loop {
+            let mut patch = json!({"status": difference});
+            if self.compares {
+                patch["metadata"] = json!({"resourceVersion": self.version});
+            }
+            match api.patch_status(&key.name, &params, &Patch::Merge(patch)).await {
+                Ok(object) => break object,
+                Err(kube::Error::Api(status)) if status.code == 409 && tries < RACES => {
+                    tries += 1;
+                    let live = api.get(&key.name).await.map_err(failed)?;
+                    let status_there = status_of::<S>(&live);
+                    if status_there == after {
+                        // An answer was lost: it is written already.
+                        break live;
+                    }
+                    if status_there != self.status {
+                        return Err(failed(kube::Error::Api(status)));
+                    }
+                    self.follow(&live);
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        };
+        self.follow(&object);
+        self.status = after;
+        Ok(Some(object))
+    }
+}
+
+/// The status of an object, with what its type knows of it and nothing else.
+fn status_of<S: DeserializeOwned + Serialize>(object: &DynamicObject) -> Value {
+    let there =
+        object.data.get("status").cloned().and_then(|it| serde_json::from_value::<S>(it).ok());
+    let status = there.and_then(|status| serde_json::to_value(status).ok());
+    status.unwrap_or_else(|| json!({}))
 }
 
 /// Writes metadata (finalizers, annotations) as a merge patch of its own.

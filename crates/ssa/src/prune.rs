@@ -45,6 +45,10 @@ pub struct DeleteOptions {
     pub owner_labels: BTreeMap<String, String>,
     /// Marks of objects that stay.
     pub exclusions: Marks,
+    /// Whether only the very object that was looked at is deleted, and not one that took its name since. Off
+    /// only in simulations of what that leads to.
+    #[doc(hidden)]
+    pub very_object: bool,
 }
 
 impl DeleteOptions {
@@ -59,6 +63,7 @@ impl DeleteOptions {
                 mark(KUSTOMIZE_RECONCILE, DISABLED),
                 mark(KUSTOMIZE_SSA, ssa::IGNORE),
             ],
+            very_object: true,
         }
     }
 }
@@ -195,6 +200,7 @@ impl Applier {
         }
         let name = (key.id.namespace.as_str(), key.id.name.as_str());
         let uid = live.pointer("/metadata/uid").and_then(Value::as_str);
+        let uid = uid.filter(|_| options.very_object);
         match resource.delete(&self.client, name, uid, options.propagation.as_str()).await {
             Err(error) if !error.is_not_found() => Err(Failure::of(key, "delete failed", &error)),
             _ => Ok(Action::Deleted),

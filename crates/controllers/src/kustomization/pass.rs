@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::{Kustomization, KustomizationStatus};
@@ -21,10 +21,11 @@ use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::{Event, Severity};
 use sluice_runtime::key::Key;
-use sluice_runtime::status::patch_status;
+use sluice_runtime::status::Written;
 
 use super::{Kustomizations, history};
 use crate::context::Context;
+use crate::safety::SafetyRule;
 
 /// The field manager of what is written to Kustomizations.
 pub(super) const STATUS_MANAGER: &str = "gotk-kustomize-controller";
@@ -43,7 +44,7 @@ pub(super) struct Pass<'c> {
     /// Its conditions as they are to be.
     pub(super) conditions: Conditions,
     /// The status that the API server has.
-    written: Value,
+    written: Written,
     started: Timestamp,
     /// The revision at hand, and that of its origin.
     pub(super) revision: String,
@@ -59,8 +60,10 @@ impl<'c> Pass<'c> {
         let started = context.clock.now();
         let generation = object.metadata.generation.unwrap_or_default();
         let conditions = status.conditions.take().unwrap_or_default();
-        let written = serde_json::to_value(&object.status).unwrap_or(Value::Null);
-        let written = if written.is_null() { json!({}) } else { written };
+        let mut written = Written::new(object.status.as_ref(), &object.metadata);
+        if !context.settings.keeps(SafetyRule::StatusComparesVersions) {
+            written = written.without_comparing();
+        }
         Self {
             context,
             controller,
@@ -88,18 +91,24 @@ impl<'c> Pass<'c> {
         let wanted = serde_json::to_value(&status).unwrap_or(Value::Null);
         let definition = Kustomization::DEFINITION;
         let client = &self.context.client;
-        let answer =
-            patch_status(client, &definition, &self.key, STATUS_MANAGER, &self.written, &wanted)
-                .await?;
+        let answer = self
+            .written
+            .write::<KustomizationStatus>(client, &definition, &self.key, STATUS_MANAGER, wanted)
+            .await?;
         if let Some(object) = answer {
-            self.written = wanted;
             self.take_in(&object);
         }
         Ok(())
     }
 
+    /// Takes note of the answer to a write of metadata, and lets the store know.
+    pub(super) fn follow(&mut self, answer: &kube::core::DynamicObject) {
+        self.written.follow(answer);
+        self.take_in(answer);
+    }
+
     /// Lets the store know of an answer of the API server, and whom it concerns.
-    pub(super) fn take_in(&self, answer: &kube::core::DynamicObject) {
+    fn take_in(&self, answer: &kube::core::DynamicObject) {
         let object = serde_json::to_value(answer).and_then(serde_json::from_value::<Kustomization>);
         if let Ok(mut object) = object {
             object.metadata.managed_fields = None;

@@ -29,6 +29,7 @@ use super::dependencies::{self, NotReady};
 use super::pass::{Pass, STATUS_MANAGER};
 use super::{health, references, timing};
 use crate::artifacts::ArtifactError;
+use crate::safety::SafetyRule;
 
 /// In front of errors that no retry mends.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -68,7 +69,9 @@ impl Kustomizations {
         if pass.object.metadata.deletion_timestamp.is_some() {
             return self.finalize(pass).await;
         }
-        let held = self.hold(pass).await;
+        let keeps = |rule| self.context.settings.keeps(rule);
+        let holds_first = keeps(SafetyRule::HoldBeforeApplying);
+        let held = if holds_first { self.hold(pass).await } else { Ok(()) };
         if held.is_ok() && pass.object.spec.suspend.unwrap_or(false) {
             info!(object = %pass.key, "Reconciliation is suspended for this object");
             return self.finish(pass, Next::Event).await;
@@ -77,6 +80,9 @@ impl Kustomizations {
             Ok(()) => self.converge(pass, cancel).await,
             Err(error) => Err(error.into()),
         };
+        if !holds_first && let Err(error) = self.hold(pass).await {
+            error!(object = %pass.key, %error, "finalizer not set");
+        }
         let next = self.conclude(pass, outcome);
         self.finish(pass, next).await
     }
@@ -152,7 +158,7 @@ impl Kustomizations {
     }
 
     /// Puts the finalizer on, before anything is done that it has to undo.
-    async fn hold(&self, pass: &Pass<'_>) -> Result<(), ApiError> {
+    async fn hold(&self, pass: &mut Pass<'_>) -> Result<(), ApiError> {
         let metadata = &pass.object.metadata;
         let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
         if finalizers.iter().any(|name| name == FLUX) {
@@ -164,7 +170,7 @@ impl Kustomizations {
         let client = &self.context.client;
         let definition = Kustomization::DEFINITION;
         let answer = patch_metadata(client, &definition, &pass.key, STATUS_MANAGER, patch).await?;
-        pass.take_in(&answer);
+        pass.follow(&answer);
         Ok(())
     }
 
@@ -302,7 +308,7 @@ impl Kustomizations {
         // Before anything is applied, everything that may be applied is remembered: a crash orphans nothing.
         pass.conditions.mark_reconciling(PROGRESSING, &progress("Detecting drift"));
         let union = old.union(&Inventory::of_keys(applier.identify(&objects).await));
-        if union.len() > old.len() {
+        if union.len() > old.len() && settings.keeps(SafetyRule::RememberBeforeApplying) {
             pass.status.inventory = Some(union.write());
             pass.write().await?;
         }
@@ -319,6 +325,13 @@ impl Kustomizations {
                 let left = old.union(&Inventory::of_changes(&error.changes)).union(&in_doubt);
                 pass.status.inventory = (!left.is_empty()).then(|| left.write());
                 pass.note(&digest, RECONCILIATION_FAILED);
+                let done = Inventory::of_changes(&error.changes);
+                if !settings.keeps(SafetyRule::FailedApplyIsRemembered) {
+                    pass.status.inventory = Some(done.write());
+                }
+                if !settings.keeps(SafetyRule::PruneAfterWholeApply) {
+                    self.prune(pass, &applier, &owner, &old, &done, &digest).await?;
+                }
                 return Err(Stop::failed(
                     RECONCILIATION_FAILED,
                     format!("{error}\n{}", error.changes.log()),
@@ -383,12 +396,19 @@ impl Kustomizations {
         if stale.is_empty() {
             return Ok(());
         }
-        if let Some(refusal) = build::prune_refusal(&pass.object, old, new, stale.len()) {
+        let keeps = |rule| self.context.settings.keeps(rule);
+        if keeps(SafetyRule::EmptyBuildPrunesNothing)
+            && let Some(refusal) = build::prune_refusal(&pass.object, old, new, stale.len())
+        {
             pass.status.inventory = Some(old.union(new).write());
             pass.note(digest, PRUNE_FAILED);
             return Err(Stop::failed(PRUNE_FAILED, refusal));
         }
-        let options = DeleteOptions::kustomize(owner, &pass.key.name, &pass.key.namespace);
+        let mut options = DeleteOptions::kustomize(owner, &pass.key.name, &pass.key.namespace);
+        options.very_object = keeps(SafetyRule::DeleteVeryObject);
+        if !keeps(SafetyRule::PruneOnlyOwn) {
+            options.owner_labels.clear();
+        }
         match applier.delete(stale, &options).await {
             Ok(changes) => {
                 let log = changes.to_string();
@@ -399,7 +419,11 @@ impl Kustomizations {
             }
             Err(error) => {
                 // What may still be there stays in the inventory, to be tried again.
-                let kept = Inventory::of_keys(error.survivors());
+                let kept = if keeps(SafetyRule::FailedPruneIsRemembered) {
+                    Inventory::of_keys(error.survivors())
+                } else {
+                    Inventory::default()
+                };
                 pass.status.inventory = Some(new.union(&kept).write());
                 pass.note(digest, PRUNE_FAILED);
                 Err(Stop::failed(PRUNE_FAILED, error.to_string()))

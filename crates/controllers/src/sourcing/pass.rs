@@ -15,7 +15,7 @@ use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::{Event, Severity};
 use sluice_runtime::key::Key;
-use sluice_runtime::status::{patch_metadata, patch_status};
+use sluice_runtime::status::{Written, patch_metadata};
 
 use super::{SourceController, SourceKind, SourceStatus as _};
 
@@ -34,7 +34,7 @@ pub struct Pass<'c, K: SourceKind> {
     /// Its conditions as they are to be.
     pub(crate) conditions: Conditions,
     /// The status that the API server has.
-    written: Value,
+    written: Written,
 }
 
 impl<'c, K: SourceKind> Pass<'c, K> {
@@ -42,10 +42,7 @@ impl<'c, K: SourceKind> Pass<'c, K> {
     pub(super) fn begin(controller: &'c SourceController<K>, object: Arc<K>) -> Self {
         let mut status = object.status().cloned().unwrap_or_default();
         let generation = object.meta().generation.unwrap_or_default();
-        let written = match object.status() {
-            Some(status) => serde_json::to_value(status).unwrap_or(Value::Null),
-            None => json!({}),
-        };
+        let written = Written::new(object.status(), object.meta());
         let conditions = status.common().conditions.take().unwrap_or_default();
         Self {
             controller,
@@ -83,22 +80,26 @@ impl<'c, K: SourceKind> Pass<'c, K> {
             Some(self.conditions.list().to_vec()).filter(|list| !list.is_empty());
         let wanted = serde_json::to_value(&status).unwrap_or(Value::Null);
         let client = &self.controller.context.client;
-        let answer =
-            patch_status(client, &K::DEFINITION, &self.key, MANAGER, &self.written, &wanted)
-                .await?;
+        let answer = self
+            .written
+            .write::<K::Status>(client, &K::DEFINITION, &self.key, MANAGER, wanted)
+            .await?;
         if let Some(object) = answer {
-            self.written = wanted;
             self.take_in(&object);
         }
         Ok(())
     }
 
     /// Writes the list of finalizers; fails where somebody else changed the object in the meantime.
-    pub(super) async fn write_finalizers(&self, finalizers: Vec<String>) -> Result<(), ApiError> {
+    pub(super) async fn write_finalizers(
+        &mut self,
+        finalizers: Vec<String>,
+    ) -> Result<(), ApiError> {
         let version = &self.object.meta().resource_version;
         let patch = json!({"finalizers": finalizers, "resourceVersion": version});
         let client = &self.controller.context.client;
         let answer = patch_metadata(client, &K::DEFINITION, &self.key, MANAGER, patch).await?;
+        self.written.follow(&answer);
         if answer.metadata.deletion_timestamp.is_none() {
             self.take_in(&answer);
         }

@@ -1,6 +1,7 @@
 //! What the status of every kind of sources has.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::Condition;
 use sluice_api::source::gitrepository::GitRepositoryStatus;
@@ -20,7 +21,9 @@ pub struct Common<'s> {
 }
 
 /// The status of a source.
-pub trait SourceStatus: Clone + Default + Serialize + Send + Sync + 'static {
+pub trait SourceStatus:
+    Clone + Default + DeserializeOwned + Serialize + Send + Sync + 'static
+{
     /// The common fields, to be changed.
     fn common(&mut self) -> Common<'_>;
 

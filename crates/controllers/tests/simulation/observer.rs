@@ -1,0 +1,195 @@
+//! What happened, written down while it happens: commits, artifacts, deletions, who wrote what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::api::DynamicObject;
+use kube::runtime::watcher::{Config, Event, watcher};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::platform::{KINDS, Platform, Thing};
+use crate::world::User;
+
+/// How long a pass may work on an artifact before another one takes its place, at most.
+const PASS: Duration = Duration::from_secs(90);
+
+/// The label by which Flux's objects are told.
+const OWNER: &str = "kustomize.toolkit.fluxcd.io/name";
+
+/// An object that went.
+#[derive(Debug, Clone)]
+struct Deletion {
+    at: Instant,
+    thing: Thing,
+    owner: Option<String>,
+    uid: String,
+}
+
+/// How a Kustomization came to its end.
+#[derive(Debug, Clone, Copy)]
+struct Life {
+    dying: Option<Instant>,
+    gone: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Known {
+    head: Platform,
+    commits: BTreeMap<String, Platform>,
+    artifacts: Vec<(Instant, String)>,
+    deletions: Vec<Deletion>,
+    lives: BTreeMap<&'static str, Vec<Life>>,
+    /// Uids of what users deleted.
+    by_users: BTreeSet<String>,
+    /// What users made: the object as it was answered.
+    foreign: BTreeMap<Thing, Value>,
+    /// Names that things of the repository must not have.
+    taken: BTreeSet<Thing>,
+    /// Annotations that users put on objects, by uid.
+    notes: BTreeMap<String, String>,
+}
+
+/// What happened.
+#[derive(Default)]
+pub(crate) struct Facts(Mutex<Known>);
+
+impl Facts {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn committed(&self, revision: &str, platform: &Platform) {
+        let mut known = self.known();
+        known.head = platform.clone();
+        known.commits.insert(revision.to_owned(), platform.clone());
+    }
+
+    pub(crate) fn born(&self, name: &'static str) {
+        let life = Life { dying: None, gone: None };
+        self.known().lives.entry(name).or_default().push(life);
+    }
+
+    pub(crate) fn dying(&self, name: &'static str) {
+        if let Some(life) = self.known().lives.entry(name).or_default().last_mut() {
+            life.dying = Some(Instant::now());
+        }
+    }
+
+    pub(crate) fn gone(&self, name: &'static str) {
+        if let Some(life) = self.known().lives.entry(name).or_default().last_mut() {
+            life.gone = Some(Instant::now());
+        }
+    }
+
+    pub(crate) fn deleted_by_user(&self, uid: &str) {
+        self.known().by_users.insert(uid.to_owned());
+    }
+
+    pub(crate) fn made_by_user(&self, thing: &Thing, object: Value) {
+        let mut known = self.known();
+        known.taken.insert(thing.clone());
+        known.foreign.insert(thing.clone(), object);
+    }
+
+    pub(crate) fn noted(&self, uid: &str, note: &str) {
+        self.known().notes.insert(uid.to_owned(), note.to_owned());
+    }
+
+    pub(crate) fn notes(&self) -> BTreeMap<String, String> {
+        self.known().notes.clone()
+    }
+
+    pub(crate) fn foreign(&self) -> BTreeMap<Thing, Value> {
+        self.known().foreign.clone()
+    }
+
+    /// Takes a name for somebody else, unless the repository holds it.
+    pub(crate) fn take_name(&self, thing: &Thing) -> bool {
+        let mut known = self.known();
+        let all: BTreeSet<_> = known.head.parts.keys().copied().collect();
+        known.head.holder(thing, &all).is_none() && known.taken.insert(thing.clone())
+    }
+
+    pub(crate) fn is_taken(&self, thing: &Thing) -> bool {
+        self.known().taken.contains(thing)
+    }
+
+    /// What must not have gone, and did.
+    pub(crate) fn wrong_deletions(&self) -> Vec<String> {
+        let known = self.known();
+        known.deletions.iter().filter_map(|deletion| known.complaint(deletion)).collect()
+    }
+}
+
+impl Known {
+    fn complaint(&self, deletion: &Deletion) -> Option<String> {
+        if self.by_users.contains(&deletion.uid) {
+            return None;
+        }
+        let Deletion { at, thing, owner, .. } = deletion;
+        let Some(owner) = owner.as_deref() else {
+            return Some(format!("foreign {thing:?} was deleted"));
+        };
+        let lives = |name: &str| self.lives.get(name).into_iter().flatten();
+        let is_dying = |life: &Life| {
+            life.dying.is_some_and(|dying| dying <= *at) && life.gone.is_none_or(|gone| *at <= gone)
+        };
+        if lives(owner).any(is_dying) {
+            return None;
+        }
+        let words = format!("{thing:?} of {owner} was pruned, and its source held it");
+        for (index, (since, revision)) in self.artifacts.iter().enumerate() {
+            let until = self.artifacts.get(index + 1).map(|next| next.0);
+            if *since > *at || until.is_some_and(|until| until + PASS < *at) {
+                continue;
+            }
+            let Some(platform) = self.commits.get(revision) else { continue };
+            let Some(part) = platform.parts.get(owner) else { continue };
+            if part.can_prune() && !part.holds(thing) {
+                return None;
+            }
+        }
+        Some(words)
+    }
+}
+
+/// Writes down what users and controllers do to objects, until it is dropped.
+pub(crate) fn observe(user: &User, facts: &Arc<Facts>) -> tokio::task::JoinSet<()> {
+    let mut tasks = tokio::task::JoinSet::new();
+    for (kind, group, version) in KINDS {
+        let (api, facts) = (user.api(kind, group, version), Arc::clone(facts));
+        tasks.spawn(async move {
+            let mut events = std::pin::pin!(watcher(api, Config::default()));
+            while let Some(event) = events.next().await {
+                let Ok(Event::Delete(object)) = event else { continue };
+                let labels = object.metadata.labels.unwrap_or_default();
+                facts.known().deletions.push(Deletion {
+                    at: Instant::now(),
+                    thing: Thing::new(kind, &object.metadata.name.unwrap()),
+                    owner: labels.get(OWNER).cloned(),
+                    uid: object.metadata.uid.unwrap(),
+                });
+            }
+        });
+    }
+    let (api, facts) = (user.repositories(), Arc::clone(facts));
+    tasks.spawn(async move {
+        let mut events = std::pin::pin!(watcher(api, Config::default()));
+        while let Some(event) = events.next().await {
+            let Ok(Event::Apply(object) | Event::InitApply(object)) = event else { continue };
+            let Some(revision) = revision(&object) else { continue };
+            let mut known = facts.known();
+            if known.artifacts.last().is_none_or(|(_, last)| *last != revision) {
+                known.artifacts.push((Instant::now(), revision));
+            }
+        }
+    });
+    tasks
+}
+
+fn revision(object: &DynamicObject) -> Option<String> {
+    object.data.pointer("/status/artifact/revision").and_then(Value::as_str).map(str::to_owned)
+}
