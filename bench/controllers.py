@@ -10,7 +10,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "conformance/peers"))
-from plane import Api, Plane, by_verb, collection, commit, is_ready, serve_git
+from plane import Api, Embedded, Plane, by_verb, collection, commit, is_ready, serve_git
 
 
 def application(index):
@@ -42,11 +42,11 @@ def make_repository(root, count):
 class Watcher(threading.Thread):
     """Says when all Kustomizations are Ready, from one watch."""
 
-    def __init__(self, port, count):
+    def __init__(self, plane, count):
         super().__init__(daemon=True)
         self.count, self.ready, self.last = count, set(), None
         self.done = threading.Event()
-        self.api = Api(port)
+        self.api = Api(plane.port, plane.token)
 
     def run(self):
         for line in self.api.send("GET", f"{collection('Kustomization')}?watch=1"):
@@ -67,15 +67,30 @@ def kustomization(name, options, depends_on=None):
     return {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": name}, "spec": spec}
 
 
+def make_foreign(plane, count):
+    """Objects that are none of the controllers' business, but of kinds that they watch."""
+    def make(part):
+        api = Api(plane.port, plane.token)
+        for index in range(part, count, 8):
+            api.ask("POST", "/api/v1/namespaces/default/configmaps", {
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"foreign-{index:06}"}, "data": {"text": "x" * 500}})
+    threads = [threading.Thread(target=make, args=(part,)) for part in range(8 if count else 0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def measure(side, count, options, git_port):
-    plane = Plane(options.sluice)
+    plane = (Embedded if options.embedded else Plane)(options.sluice)
     try:
+        make_foreign(plane, options.foreign)
         plane.start(side, flags=options.flag if side == "ours" else ())
         plane.api.ask("POST", collection("GitRepository"), {
             "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": "bench"},
             "spec": {"interval": "1h", "url": f"http://127.0.0.1:{git_port}/bench/.git", "ref": {"branch": "main"}}})
         plane.until("the GitRepository is Ready", 120, lambda: is_ready(plane.api.ask("GET", f"{collection('GitRepository')}/bench")))
-        watcher = Watcher(plane.port, count)
+        watcher = Watcher(plane, count)
         watcher.start()
         started = time.monotonic()
         names = [f"app-{index:04}" for index in range(count)]
@@ -104,6 +119,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sluice", required=True)
     parser.add_argument("--only", choices=["ours", "upstream"])
+    parser.add_argument("--embedded", action="store_true", help="on the embedded cluster")
+    parser.add_argument("--foreign", type=int, default=0, help="so many other ConfigMaps are there before")
     parser.add_argument("--chain", action="store_true", help="each Kustomization depends on the one before")
     parser.add_argument("--interval", default="1h", help="of the Kustomizations")
     parser.add_argument("--idle", type=int, default=0, help="seconds to watch both being idle")

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import ssl
@@ -83,11 +84,12 @@ def serve_git(root):
 class Api:
     """Just enough of a client."""
 
-    def __init__(self, port):
+    def __init__(self, port, token="admin-token"):
+        self.token = token
         self.connection = http.client.HTTPSConnection("127.0.0.1", port, context=ssl._create_unverified_context())
 
     def send(self, method, path, body=None, kind="application/json"):
-        headers = {"Authorization": "Bearer admin-token", "Content-Type": kind, "User-Agent": "bench"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind, "User-Agent": "bench"}
         self.connection.request(method, path, body, headers)
         return self.connection.getresponse()
 
@@ -124,9 +126,10 @@ class Plane:
         self.directory = self.state / "plane"
         self.processes = {}
         (self.state / "artifacts").mkdir()
-        subprocess.run([HERE / "up", self.directory, str(port), "--workloads", "--audit"], check=True, capture_output=True)
+        self.open()
         self.kubeconfig = str(self.directory / "kubeconfig")
-        self.api = Api(port)
+        self.token = re.search(r"token: [\"']?([^\"'\s}]+)", pathlib.Path(self.kubeconfig).read_text()).group(1)
+        self.api = Api(port, self.token)
         definitions = subprocess.run([self.sluice, "crds"], check=True, capture_output=True, text=True).stdout
         for text in definitions.split("\n---\n"):
             name = next((line.split()[1] for line in text.splitlines() if line.startswith("  name: ")), None)
@@ -136,6 +139,12 @@ class Plane:
         for name in ("flux-system", "bench"):
             self.api.ask("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         time.sleep(3)
+
+    def open(self):
+        subprocess.run([HERE / "up", self.directory, str(self.port), "--workloads", "--audit"], check=True, capture_output=True)
+
+    def shut(self):
+        subprocess.run([HERE / "down", self.directory], capture_output=True)
 
     def start(self, side, controllers=(SOURCE, KUSTOMIZE), flags=()):
         """Starts controllers: ours in one process, or upstream's."""
@@ -174,7 +183,7 @@ class Plane:
 
     def close(self, keep=False):
         self.stop()
-        subprocess.run([HERE / "down", self.directory], capture_output=True)
+        self.shut()
         if keep:
             print(f"kept: {self.state}")
         else:
@@ -210,6 +219,21 @@ class Plane:
 
     def audit_end(self):
         return (self.directory / "audit.log").stat().st_size
+
+
+class Embedded(Plane):
+    """The embedded cluster in a process of its own; it writes no audit log."""
+
+    def open(self):
+        self.directory.mkdir()
+        (self.directory / "audit.log").touch()
+        command = [self.sluice, "cluster", "serve", "--addr", f"127.0.0.1:{self.port}", "--kubeconfig", self.directory / "kubeconfig"]
+        self.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.server.stdout.readline()
+
+    def shut(self):
+        self.server.terminate()
+        self.server.wait()
 
 
 def by_verb(entries):
