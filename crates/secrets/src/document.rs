@@ -49,6 +49,13 @@ pub enum Error {
     Integrity(Tampering),
 }
 
+impl Error {
+    /// Whether only a key service far away has to be asked first.
+    pub const fn is_unasked(&self) -> bool {
+        matches!(self, Self::DataKey(DataKeyError::Unasked))
+    }
+}
+
 /// Why a value in the tree could not be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {

@@ -4,16 +4,32 @@
 //! split by Shamir's scheme, one part for each group, and any key of a group gives its part.
 
 mod age;
+mod aws;
+mod azure;
 mod failure;
+mod gcp;
+mod jwt;
 mod pgp;
 mod shamir;
 mod vault;
+mod web;
 
 pub use age::AgeIdentities;
+pub use aws::AwsKeys;
+pub use azure::azure_token;
 pub use failure::DataKeyError;
+pub use gcp::gcp_token;
 pub use pgp::PgpKeys;
+pub use vault::vault_token;
+pub use web::{Answer, Http};
 
+pub(crate) use aws::AwsKmsKey;
+pub(crate) use azure::{AzureCredentials, AzureKey};
+pub(crate) use gcp::{GcpCredentials, GcpKey};
 pub(crate) use vault::VaultKey;
+
+#[cfg(test)]
+pub(crate) use jwt::rsa_key;
 
 use failure::{GroupFailure, KeyFailure};
 
@@ -24,7 +40,7 @@ use crate::redacted::Redacted;
 pub(crate) type KeyGroup = Vec<MasterKey>;
 
 /// A master key with the data key that it encrypts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MasterKey {
     /// An age recipient.
     Age {
@@ -122,16 +138,25 @@ impl MasterKey {
     }
 }
 
-/// Whoever can decrypt with master keys. May block: call it where blocking is allowed.
-pub trait KeyService: Sync {
-    /// The data key, or the part of it, that a master key encrypts; otherwise why not, without secrets.
-    fn decrypt(&self, key: &MasterKey) -> Result<DataKey, String>;
+/// Why a master key gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoKey {
+    /// It cannot be used; why, without secrets.
+    Failed(String),
+    /// It is far away and has not been asked yet: whoever asks it can come again.
+    Unasked,
 }
 
-/// How key services far away are asked. May block, and bounds the time it takes.
-pub trait Http: Send + Sync {
-    /// Sends a request and gives the whole answer, or why there is none.
-    fn send(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, String>;
+impl From<String> for NoKey {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+/// Whoever can decrypt with master keys.
+pub trait KeyService: Sync {
+    /// The data key, or the part of it, that a master key encrypts.
+    fn decrypt(&self, key: &MasterKey) -> Result<DataKey, NoKey>;
 }
 
 /// The data key of a document.
@@ -148,7 +173,8 @@ pub(crate) fn data_key(
                 parts.push(part);
                 results.push(None);
             }
-            Err(failure) => results.push(Some(failure)),
+            Err(Some(failure)) => results.push(Some(failure)),
+            Err(None) => return Err(DataKeyError::Unasked),
         }
     }
     let failed = |results| DataKeyError::Keys { threshold, groups: results };
@@ -162,16 +188,18 @@ pub(crate) fn data_key(
     parts.pop().ok_or_else(|| failed(results))
 }
 
-/// What the first key of a group gives that gives anything.
-fn part(group: &[MasterKey], keys: &dyn KeyService) -> Result<DataKey, GroupFailure> {
+/// What the first key of a group gives that gives anything. Keys that need no network come first, and
+/// behind one that has yet to be asked none is tried; then there is no failure to tell.
+fn part(group: &[MasterKey], keys: &dyn KeyService) -> Result<DataKey, Option<GroupFailure>> {
     let mut ordered: Vec<&MasterKey> = group.iter().collect();
     ordered.sort_by_key(|key| key.rank());
     let mut failures = Vec::new();
     for key in ordered {
         match keys.decrypt(key) {
             Ok(part) => return Ok(part),
-            Err(reason) => failures.push(KeyFailure { name: key.name(), reason }),
+            Err(NoKey::Failed(reason)) => failures.push(KeyFailure { name: key.name(), reason }),
+            Err(NoKey::Unasked) => return Err(None),
         }
     }
-    Err(GroupFailure(failures))
+    Err(Some(GroupFailure(failures)))
 }

@@ -9,6 +9,8 @@
 //!   build adds to an object changes the MAC. Who wants it to be an error says so.
 //! - No error and no debug print shows a value or a key; what is decrypted is [`Redacted`].
 //! - Nothing panics on input. Nothing here reads a file, a clock or the environment.
+//! - Decrypting never waits. Keys far away are noted when they are needed, asked in between over a seam
+//!   ([`Http`]), and the document is tried again ([`flux::KeyRing::ask`]).
 //!
 //! Start reading at `document`.
 
@@ -29,5 +31,8 @@ mod tree;
 pub use cipher::{CipherError, DataKey};
 pub use document::{Decrypted, Error, Integrity, Tampering, WalkError, decrypt_document};
 pub use formats::Format;
-pub use keys::{AgeIdentities, DataKeyError, Http, KeyService, MasterKey, PgpKeys};
+pub use keys::{
+    AgeIdentities, Answer, AwsKeys, DataKeyError, Http, KeyService, MasterKey, NoKey, PgpKeys,
+    azure_token, gcp_token, vault_token,
+};
 pub use redacted::Redacted;

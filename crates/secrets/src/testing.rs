@@ -9,6 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::cipher::DataKey;
 
+/// What a future gives that never has to wait.
+pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(value) => value,
+        std::task::Poll::Pending => panic!("it waits"),
+    }
+}
+
 /// A value as SOPS encrypts it, with a fixed initialisation vector.
 pub(crate) fn seal(plain: &[u8], key: &DataKey, path: &str, kind: &str) -> String {
     let iv = [9_u8; 32];
@@ -18,4 +27,18 @@ pub(crate) fn seal(plain: &[u8], key: &DataKey, path: &str, kind: &str) -> Strin
     let (data, tag) = sealed.split_at(sealed.len() - 16);
     let (data, iv, tag) = (STANDARD.encode(data), STANDARD.encode(iv), STANDARD.encode(tag));
     format!("ENC[AES256_GCM,data:{data},iv:{iv},tag:{tag},type:{kind}]")
+}
+
+/// The claims of a statement, if it is signed with the client's key of the tests.
+pub(crate) fn is_signed_by_client(statement: &str) -> Option<serde_json::Value> {
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
+    let key = include_str!("../tests/goldens/keys/client.pem");
+    let key = crate::keys::rsa_key(key).expect("the key is one");
+    let (signed, signature) = statement.rsplit_once('.')?;
+    let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_key().as_ref());
+    public.verify(signed.as_bytes(), &signature).ok()?;
+    let claims = URL_SAFE_NO_PAD.decode(signed.split('.').nth(1)?).ok()?;
+    serde_json::from_slice(&claims).ok()
 }

@@ -1,9 +1,17 @@
-//! The keys of a decryption Secret.
+//! The keys of a decryption Secret, and of those who need no Secret.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
 
 use crate::cipher::DataKey;
-use crate::keys::{AgeIdentities, Http, KeyService, MasterKey, PgpKeys, VaultKey};
+use crate::keys::{
+    AgeIdentities, AwsKeys, AwsKmsKey, AzureCredentials, AzureKey, GcpCredentials, GcpKey, Http,
+    KeyService, MasterKey, NoKey, PgpKeys, VaultKey,
+};
 use crate::redacted::Redacted;
 
 /// Why an entry of a decryption Secret could not be taken in. The caller knows the Secret's name.
@@ -16,14 +24,48 @@ pub struct ImportError {
     pub reason: String,
 }
 
+/// Something that an identity stands in for, where a Secret holds no credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted<'w> {
+    /// A token of Azure for this scope.
+    Azure(&'w str),
+    /// A token of Google Cloud.
+    Gcp,
+    /// A token of the Vault at this address.
+    Vault(&'w str),
+}
+
+/// What an identity gives.
+pub type Given<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
+
+/// Who the service account of an object, or the controller itself, is to clouds and vaults.
+pub trait Identity: Send + Sync {
+    /// Keys of AWS for a region.
+    fn aws_keys<'a>(&'a self, region: &'a str) -> Given<'a, AwsKeys>;
+
+    /// A token.
+    fn token<'a>(&'a self, wanted: Wanted<'a>) -> Given<'a, Redacted<String>>;
+}
+
 /// The keys that a Kustomization decrypts with.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct KeyRing {
     age: AgeIdentities,
     pgp: PgpKeys,
     vault_token: Option<Redacted<String>>,
-    http: Option<Arc<dyn Http>>,
-    remote: Option<Arc<dyn KeyService + Send + Sync>>,
+    aws: Option<AwsKeys>,
+    gcp: Option<GcpCredentials>,
+    azure: Option<AzureCredentials>,
+    far: Mutex<Far>,
+}
+
+/// Keys that others hold.
+#[derive(Default)]
+struct Far {
+    /// Those that were needed and have not been asked yet.
+    needed: BTreeSet<MasterKey>,
+    /// What those that were asked said.
+    answers: BTreeMap<MasterKey, Result<DataKey, String>>,
 }
 
 impl std::fmt::Debug for KeyRing {
@@ -33,16 +75,19 @@ impl std::fmt::Debug for KeyRing {
 }
 
 impl KeyRing {
-    /// Takes in an entry of the Secret that a Kustomization names: `*.agekey`, `*.asc` and
-    /// `sops.vault-token`. All other entries are passed over.
+    /// Takes in an entry of the Secret that a Kustomization names: `*.agekey`, `*.asc`,
+    /// `sops.vault-token`, `sops.aws-kms`, `sops.gcp-kms` and `sops.azure-kv`. All others are passed over.
     pub fn import(&mut self, entry: &str, value: &[u8]) -> Result<(), ImportError> {
-        let result = match extension(entry) {
-            "asc" => self.pgp.import(value),
-            _ if entry == "sops.vault-token" => {
+        let result = match entry {
+            "sops.vault-token" => {
                 let token = String::from_utf8_lossy(value).trim().to_owned();
                 self.vault_token = (!token.is_empty()).then_some(Redacted::new(token));
                 Ok(())
             }
+            "sops.aws-kms" => AwsKeys::read(value).map(|keys| self.aws = Some(keys)),
+            "sops.gcp-kms" => GcpCredentials::read(value).map(|found| self.gcp = Some(found)),
+            "sops.azure-kv" => AzureCredentials::read(value).map(|found| self.azure = Some(found)),
+            _ if extension(entry) == "asc" => self.pgp.import(value),
             _ => return self.import_age(entry, value),
         };
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
@@ -57,18 +102,65 @@ impl KeyRing {
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
     }
 
-    /// Asks Vault over this, where a token for it was taken in.
-    #[must_use]
-    pub fn with_http(mut self, http: Arc<dyn Http>) -> Self {
-        self.http = Some(http);
-        self
+    /// Asks the keys that were needed and are far away; gives whether there were any, so that decrypting is
+    /// worth another try. What they say is kept, also that they refuse.
+    pub async fn ask(&self, http: &dyn Http, identity: &dyn Identity, now: Timestamp) -> bool {
+        let needed = std::mem::take(&mut self.far().needed);
+        let is_any = !needed.is_empty();
+        for key in needed {
+            let answer = self.ask_one(&key, http, identity, now).await;
+            self.far().answers.insert(key, answer);
+        }
+        is_any
     }
 
-    /// Hands keys that the ring itself cannot use to a service.
-    #[must_use]
-    pub fn with_remote(mut self, remote: Arc<dyn KeyService + Send + Sync>) -> Self {
-        self.remote = Some(remote);
-        self
+    fn far(&self) -> MutexGuard<'_, Far> {
+        self.far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask_one(
+        &self,
+        key: &MasterKey,
+        http: &dyn Http,
+        identity: &dyn Identity,
+        now: Timestamp,
+    ) -> Result<DataKey, String> {
+        match key {
+            MasterKey::AwsKms { arn, role, context, enc } => {
+                let key = AwsKmsKey { arn, role, context, enc };
+                let region = key.region()?;
+                match &self.aws {
+                    Some(keys) => key.decrypt(keys, http, now).await,
+                    None => key.decrypt(&identity.aws_keys(region).await?, http, now).await,
+                }
+            }
+            MasterKey::GcpKms { resource_id, enc } => {
+                let token = match &self.gcp {
+                    Some(credentials) => credentials.token(http, now).await?,
+                    None => identity.token(Wanted::Gcp).await?,
+                };
+                GcpKey { resource_id, enc }.decrypt(&token, http).await
+            }
+            MasterKey::AzureKeyVault { vault_url, name, version, enc } => {
+                let key = AzureKey { vault_url, name, version, enc };
+                let scope = key.scope()?;
+                let token = match &self.azure {
+                    Some(credentials) => credentials.token(&scope, http, now).await?,
+                    None => identity.token(Wanted::Azure(&scope)).await?,
+                };
+                key.decrypt(&token, http).await
+            }
+            MasterKey::Vault { address, engine_path, key_name, enc } => {
+                let key = VaultKey { address, engine_path, key_name, enc };
+                match &self.vault_token {
+                    Some(token) => key.decrypt(token, http).await,
+                    None => key.decrypt(&identity.token(Wanted::Vault(address)).await?, http).await,
+                }
+            }
+            MasterKey::Age { enc, .. } => self.age.decrypt(enc),
+            MasterKey::Pgp { enc, .. } => self.pgp.decrypt(enc),
+            MasterKey::HuaweiKms { .. } => Err("no credentials for this kind of key".to_owned()),
+        }
     }
 }
 
@@ -78,17 +170,19 @@ fn extension(name: &str) -> &str {
 }
 
 impl KeyService for KeyRing {
-    fn decrypt(&self, key: &MasterKey) -> Result<DataKey, String> {
-        if let MasterKey::Vault { address, engine_path, key_name, enc } = key
-            && let (Some(token), Some(http)) = (&self.vault_token, &self.http)
-        {
-            return VaultKey { address, engine_path, key_name, enc }.decrypt(token, http.as_ref());
+    fn decrypt(&self, key: &MasterKey) -> Result<DataKey, NoKey> {
+        match key {
+            MasterKey::Age { enc, .. } => return Ok(self.age.decrypt(enc)?),
+            MasterKey::Pgp { enc, .. } => return Ok(self.pgp.decrypt(enc)?),
+            _ => {}
         }
-        match (key, &self.remote) {
-            (MasterKey::Age { enc, .. }, _) => self.age.decrypt(enc),
-            (MasterKey::Pgp { enc, .. }, _) => self.pgp.decrypt(enc),
-            (key, Some(remote)) => remote.decrypt(key),
-            (_, None) => Err("no credentials for this kind of key".to_owned()),
+        let mut far = self.far();
+        match far.answers.get(key) {
+            Some(answer) => Ok(answer.clone()?),
+            None => {
+                far.needed.insert(key.clone());
+                Err(NoKey::Unasked)
+            }
         }
     }
 }

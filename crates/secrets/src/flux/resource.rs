@@ -47,6 +47,16 @@ pub enum ResourceError {
     },
 }
 
+impl ResourceError {
+    /// Whether only a key service far away has to be asked first.
+    pub const fn is_unasked(&self) -> bool {
+        match self {
+            Self::Object { source, .. } | Self::Field { source, .. } => source.is_unasked(),
+            Self::NotJson { .. } => false,
+        }
+    }
+}
+
 /// Whether an object says that it is to be left as it is.
 pub fn is_decryption_disabled(object: &Json) -> bool {
     object

@@ -63,6 +63,13 @@ pub enum SourcesError {
     },
 }
 
+impl SourcesError {
+    /// Whether only a key service far away has to be asked first.
+    pub const fn is_unasked(&self) -> bool {
+        matches!(self, Self::Decrypt(error) if error.is_unasked())
+    }
+}
+
 impl Decryptor<'_> {
     /// Decrypts the files that the kustomization in a directory names, and those that it builds on,
     /// within `root`. Paths that lead out of `root` end at it.
@@ -79,13 +86,14 @@ impl Decryptor<'_> {
             visited: BTreeSet::new(),
             seen: BTreeSet::new(),
             out: Sources::default(),
+            unasked: None,
         };
         let mut waiting = vec![(within(root, "", directory), false)];
         while let Some((directory, is_reference)) = waiting.pop() {
             let references = walk.directory(&directory, is_reference)?;
             waiting.extend(references.into_iter().rev().map(|reference| (reference, true)));
         }
-        Ok(walk.out)
+        walk.unasked.map_or(Ok(walk.out), |error| Err(error.into()))
     }
 }
 
@@ -122,6 +130,8 @@ struct Walk<'w> {
     /// The files that were looked at.
     seen: BTreeSet<String>,
     out: Sources,
+    /// A file whose key has yet to be asked; all others are looked at, so that all keys are known.
+    unasked: Option<Error>,
 }
 
 impl Walk<'_> {
@@ -196,9 +206,13 @@ impl Walk<'_> {
         if format.marks(&content) {
             let place = self.relative(&path);
             let formats = (format, format);
-            let plain =
-                self.decryptor.document(&content, formats, &place, &mut self.out.findings)?;
-            self.out.files.insert(path, plain);
+            match self.decryptor.document(&content, formats, &place, &mut self.out.findings) {
+                Ok(plain) => {
+                    self.out.files.insert(path, plain);
+                }
+                Err(error) if error.is_unasked() => self.unasked = Some(error),
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }

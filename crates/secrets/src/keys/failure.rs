@@ -14,6 +14,8 @@ pub enum DataKeyError {
     },
     /// The parts of the groups do not fit together.
     Shamir(&'static str),
+    /// A key far away has yet to be asked; then it can be tried again.
+    Unasked,
 }
 
 /// Why no key of a group decrypted.
@@ -34,6 +36,7 @@ impl fmt::Display for DataKeyError {
             Self::Shamir(problem) => {
                 return write!(formatter, "could not get data key from shamir parts: {problem}");
             }
+            Self::Unasked => return formatter.write_str("a key service has not answered yet"),
             Self::Keys { threshold, groups } => (threshold, groups),
         };
         formatter.write_str("Failed to get the data key required to decrypt the SOPS file.\n\n")?;

@@ -9,6 +9,52 @@ use super::Http;
 use crate::cipher::DataKey;
 use crate::redacted::Redacted;
 
+/// A token of Vault for a token of a cluster: `login_path` is that of any way to log in by such tokens.
+pub async fn vault_token(
+    address: &str,
+    login_path: &str,
+    role: &str,
+    cluster_token: &str,
+    http: &dyn Http,
+) -> Result<Redacted<String>, String> {
+    let url = format!("{}/v1/{}", address.trim_end_matches('/'), login_path.trim_matches('/'));
+    let request = Request::put(&url)
+        .header("X-Vault-Request", "true")
+        .header("Content-Type", "application/json")
+        .body(json!({"role": role, "jwt": cluster_token}).to_string().into_bytes())
+        .map_err(|_| format!("failed to create Vault client for '{address}'"))?;
+    let response = http.send(request).await.and_then(|response| refused(&url, response));
+    let body = response.map_err(|problem| {
+        format!(
+            "failed to authenticate with Vault '{address}' at login path '{login_path}' as role '{role}': {problem}"
+        )
+    })?;
+    let token = body.pointer("/auth/client_token").and_then(Json::as_str);
+    token.filter(|token| !token.is_empty()).map(|token| Redacted::new(token.to_owned())).ok_or_else(
+        || {
+            format!(
+                "Vault '{address}' returned no token for login at '{login_path}' as role '{role}'"
+            )
+        },
+    )
+}
+
+/// What an answer says, unless it is a refusal; that is told in the words of Vault's own client.
+fn refused(url: &str, response: http::Response<Vec<u8>>) -> Result<Json, String> {
+    let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
+    if response.status().is_success() {
+        return Ok(body);
+    }
+    let errors = body.get("errors").and_then(Json::as_array).into_iter().flatten();
+    let errors: Vec<String> =
+        errors.filter_map(Json::as_str).map(|error| format!("* {error}")).collect();
+    Err(format!(
+        "Error making API request.\n\nURL: PUT {url}\nCode: {}. Errors:\n\n{}",
+        response.status().as_u16(),
+        errors.join("\n")
+    ))
+}
+
 /// A key of the engine, with the data key that it encrypts.
 pub(crate) struct VaultKey<'k> {
     pub(crate) address: &'k str,
@@ -19,19 +65,19 @@ pub(crate) struct VaultKey<'k> {
 
 impl VaultKey<'_> {
     /// Asks the server that the key names, with a token for it.
-    pub(crate) fn decrypt(
+    pub(crate) async fn decrypt(
         &self,
         token: &Redacted<String>,
         http: &dyn Http,
     ) -> Result<DataKey, String> {
         let path = format!("{}/decrypt/{}", self.engine_path.trim_matches('/'), self.key_name);
-        self.ask(&path, token, http).map_err(|problem| {
+        self.ask(&path, token, http).await.map_err(|problem| {
             let what = "failed to decrypt sops data key from Vault transit backend";
             format!("{what} '{path}': {problem}")
         })
     }
 
-    fn ask(
+    async fn ask(
         &self,
         path: &str,
         token: &Redacted<String>,
@@ -44,19 +90,7 @@ impl VaultKey<'_> {
             .header("Content-Type", "application/json")
             .body(json!({ "ciphertext": self.enc }).to_string().into_bytes())
             .map_err(|_| "the address or the token is malformed".to_owned())?;
-        let response = http.send(request)?;
-        let status = response.status();
-        let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
-        if !status.is_success() {
-            let errors = body.get("errors").and_then(Json::as_array).into_iter().flatten();
-            let errors: Vec<String> =
-                errors.filter_map(Json::as_str).map(|error| format!("* {error}")).collect();
-            return Err(format!(
-                "Error making API request.\n\nURL: PUT {url}\nCode: {}. Errors:\n\n{}",
-                status.as_u16(),
-                errors.join("\n")
-            ));
-        }
+        let body = http.send(request).await.and_then(|response| refused(&url, response))?;
         let data = body.get("data").filter(|data| data.is_object());
         let data = data.ok_or("transit backend is empty")?;
         let plain = data.get("plaintext").ok_or("no decrypted data")?;
@@ -72,20 +106,29 @@ impl VaultKey<'_> {
 mod tests {
     use http::{Request, Response};
 
-    use super::VaultKey;
-    use crate::keys::Http;
+    use super::{VaultKey, vault_token};
+    use crate::keys::{Answer, Http};
     use crate::redacted::Redacted;
+    use crate::testing::at_once;
 
     /// A server with one key, that answers as Vault does.
     struct Server;
 
     impl Http for Server {
-        fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
-            let answer = |status: u16, body: &str| {
+        fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
+            let answer = |status: u16, body: &str| -> Answer<'_> {
                 let response = Response::builder().status(status).body(body.as_bytes().to_vec());
-                Ok(response.expect("the status is one"))
+                Box::pin(std::future::ready(Ok(response.expect("the status is one"))))
             };
             assert_eq!(request.method(), "PUT");
+            if request.uri().path() == "/v1/auth/kubernetes/login" {
+                return match request.body().as_slice() {
+                    br#"{"jwt":"cluster","role":"apps_sops"}"# => {
+                        answer(200, r#"{"auth":{"client_token":"right"}}"#)
+                    }
+                    _ => answer(403, r#"{"errors":["invalid role name"]}"#),
+                };
+            }
             if request.headers().get("X-Vault-Token").is_none_or(|token| token != "right") {
                 return answer(403, r#"{"errors":["permission denied"]}"#);
             }
@@ -109,7 +152,7 @@ mod tests {
             enc,
         };
         let token = Redacted::new(token.to_owned());
-        key.decrypt(&token, &Server).map(Redacted::into_exposed)
+        at_once(key.decrypt(&token, &Server)).map(Redacted::into_exposed)
     }
 
     #[test]
@@ -132,5 +175,17 @@ mod tests {
                 "failed to decrypt sops data key from Vault transit backend 'sops/decrypt/first'";
             assert!(error.starts_with(start), "{error}");
         }
+    }
+
+    #[test]
+    fn a_token_of_a_cluster_logs_in() {
+        let login = |role: &str| {
+            let path = "auth/kubernetes/login";
+            at_once(vault_token("http://127.0.0.1:8200", path, role, "cluster", &Server))
+        };
+        assert_eq!(login("apps_sops").map(Redacted::into_exposed).as_deref(), Ok("right"));
+        let error = login("other").expect_err("another role");
+        let start = "failed to authenticate with Vault 'http://127.0.0.1:8200' at login path 'auth/kubernetes/login' as role 'other': Error making API request.";
+        assert!(error.starts_with(start) && error.contains("* invalid role name"), "{error}");
     }
 }

@@ -1,0 +1,47 @@
+//! Statements that are signed with an RSA key, as token servers take them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use serde_json::Value as Json;
+
+/// The blocks of a text in PEM that have a label.
+pub(super) fn pem_blocks(text: &str, label: &str) -> Vec<Vec<u8>> {
+    let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
+    let mut blocks = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once(&begin) {
+        let Some((body, tail)) = after.split_once(&end) else { break };
+        let letters: String = body.chars().filter(|letter| !letter.is_whitespace()).collect();
+        if let Ok(bytes) = STANDARD.decode(letters) {
+            blocks.push(bytes);
+        }
+        rest = tail;
+    }
+    blocks
+}
+
+/// An RSA key in PEM, in either of the forms that are in use.
+pub(crate) fn rsa_key(text: &str) -> Result<RsaKeyPair, String> {
+    let pkcs8 = pem_blocks(text, "PRIVATE KEY").into_iter().next();
+    let pkcs1 = pem_blocks(text, "RSA PRIVATE KEY").into_iter().next();
+    let key = match (pkcs8, pkcs1) {
+        (Some(der), _) => RsaKeyPair::from_pkcs8(&der),
+        (None, Some(der)) => RsaKeyPair::from_der(&der),
+        (None, None) => {
+            return Err("private key should be a PEM or plain PKCS1 or PKCS8".to_owned());
+        }
+    };
+    key.map_err(|error| format!("private key is invalid: {error}"))
+}
+
+/// Signs a statement: header and claims, then the signature over both.
+pub(super) fn sign(key: &RsaKeyPair, header: &Json, claims: &Json) -> Result<String, String> {
+    let part = |value: &Json| URL_SAFE_NO_PAD.encode(value.to_string());
+    let statement = format!("{}.{}", part(header), part(claims));
+    let mut signature = vec![0; key.public().modulus_len()];
+    key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), statement.as_bytes(), &mut signature)
+        .map_err(|_| "private key cannot sign".to_owned())?;
+    Ok(format!("{statement}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
