@@ -1,9 +1,20 @@
-//! Clients that act as somebody else.
+//! Clients that act as somebody else, and what API servers say when they refuse.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, Request};
+use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
+use sluice_base::clock::Clock;
+use sluice_secrets::flux::{Identity, Wanted};
+use tokio::sync::Mutex;
 use tower::service_fn;
+
+/// How long a token is shown before the next is asked for. All last longer.
+const FRESH: Duration = Duration::from_mins(5);
 
 /// Why no client could be made.
 #[derive(Debug, thiserror::Error)]
@@ -27,4 +38,65 @@ pub fn as_service_account(
         async move { own.send(request).await }
     });
     Ok(Client::new(service, namespace.to_owned()))
+}
+
+/// Tokens for a cluster: the next is asked for when the last has been used for a while.
+pub(crate) struct Tokens {
+    identity: Arc<dyn Identity>,
+    audiences: Vec<String>,
+    clock: Arc<dyn Clock>,
+    last: Mutex<Option<(Timestamp, HeaderValue)>>,
+}
+
+impl Tokens {
+    pub(crate) fn new(
+        identity: Arc<dyn Identity>,
+        audiences: Vec<String>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { identity, audiences, clock, last: Mutex::default() }
+    }
+
+    /// A token, as a request bears it.
+    pub(crate) async fn get(&self) -> Result<HeaderValue, String> {
+        let mut last = self.last.lock().await;
+        let now = self.clock.now();
+        if let Some((since, token)) = &*last
+            && Duration::try_from(now.duration_since(*since)).unwrap_or(FRESH) < FRESH
+        {
+            return Ok(token.clone());
+        }
+        let token = self.identity.token(Wanted::Cluster(&self.audiences)).await?;
+        let mut token = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
+            .map_err(|_| "the token holds odd letters".to_owned())?;
+        token.set_sensitive(true);
+        *last = Some((now, token.clone()));
+        Ok(token)
+    }
+}
+
+/// A client whose requests bear a token that is never old.
+pub(crate) fn with_token(client: &Client, tokens: Arc<Tokens>) -> Client {
+    let own = client.clone();
+    let service = service_fn(move |mut request: Request<Body>| {
+        let (own, tokens) = (own.clone(), Arc::clone(&tokens));
+        async move {
+            let token = tokens.get().await.map_err(|problem| {
+                kube::Error::Service(
+                    format!("failed to get access token for cluster: {problem}").into(),
+                )
+            })?;
+            request.headers_mut().insert(AUTHORIZATION, token);
+            own.send(request).await
+        }
+    });
+    Client::new(service, client.default_namespace().to_owned())
+}
+
+/// What an API server said, without what the client puts around it.
+pub(crate) fn api_message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
 }

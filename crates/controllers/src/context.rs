@@ -7,10 +7,13 @@ use std::time::Duration;
 use kube::Client;
 use sluice_base::clock::Clock;
 use sluice_runtime::events::Recorder;
+use sluice_runtime::key::Key;
+use sluice_secrets::flux::OnBrokenMac;
 use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
+use crate::outside::Outside;
 use crate::safety::SafetyRule;
 
 /// Flags and feature gates, named as Flux names them.
@@ -40,6 +43,20 @@ pub struct Settings {
     pub fail_fast: bool,
     /// `ExternalArtifact`
     pub external_artifacts: bool,
+    /// `ObjectLevelWorkloadIdentity`
+    pub object_level_workload_identity: bool,
+    /// `--default-decryption-service-account`
+    pub default_decryption_service_account: Option<String>,
+    /// `--default-kubeconfig-service-account`
+    pub default_kubeconfig_service_account: Option<String>,
+    /// `--insecure-kubeconfig-tls`
+    pub insecure_kubeconfig_tls: bool,
+    /// `--sops-age-secret`, in the namespace of the controllers.
+    pub sops_age_secret: Option<Key>,
+    /// `--sops-vault-configmap`, in the namespace of the controllers.
+    pub sops_vault_config_map: Option<Key>,
+    /// `--sops-mac`: what becomes of documents whose MAC is wrong.
+    pub sops_mac: OnBrokenMac,
     /// A rule that a simulation does without.
     #[doc(hidden)]
     pub switched_off: Option<SafetyRule>,
@@ -68,6 +85,13 @@ impl Default for Settings {
             fail_fast: true,
             external_artifacts: false,
             switched_off: None,
+            object_level_workload_identity: false,
+            default_decryption_service_account: None,
+            default_kubeconfig_service_account: None,
+            insecure_kubeconfig_tls: false,
+            sops_age_secret: None,
+            sops_vault_config_map: None,
+            sops_mac: OnBrokenMac::Report,
         }
     }
 }
@@ -89,6 +113,8 @@ pub struct Context {
     pub discovery: Discovery,
     /// Where long work is done.
     pub compute: Compute,
+    /// What lies outside of the cluster.
+    pub outside: Outside,
     /// Flags and feature gates.
     pub settings: Arc<Settings>,
 }

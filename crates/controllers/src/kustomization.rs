@@ -8,14 +8,19 @@
 //! new revision of its source, a dependency that became ready, a ConfigMap or Secret it reads.
 
 mod access;
+mod apply;
+mod bases;
 mod build;
+mod decryption;
 mod dependencies;
 mod finalize;
+mod guard;
 mod health;
 mod history;
 mod pass;
 mod reconcile;
 mod references;
+mod stop;
 mod timing;
 mod variables;
 

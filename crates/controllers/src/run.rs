@@ -20,6 +20,7 @@ use crate::artifacts::Packed;
 use crate::compute::Compute;
 use crate::context::Settings;
 use crate::kustomization::Kustomizations;
+use crate::outside::Outside;
 use crate::sourcing::Workshop;
 use config::observe_config;
 use wiring::Wiring;
@@ -66,6 +67,8 @@ pub struct World {
     pub workshop: Workshop,
     /// Where artifacts are taken from.
     pub packed: Arc<dyn Packed>,
+    /// What builds and decryption reach outside of the cluster.
+    pub outside: Outside,
     /// Flags and feature gates.
     pub settings: Settings,
     /// Takes events besides Kubernetes.

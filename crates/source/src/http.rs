@@ -40,6 +40,8 @@ pub struct HttpOptions {
     pub tls: TlsOptions,
     /// Proxy. Without one, connections are direct: the environment is not read here.
     pub proxy: Option<Proxy>,
+    /// Whether an answer that leads elsewhere is given as it is: what a request bears is for its host only.
+    pub no_redirects: bool,
 }
 
 /// Why a request brought no answer.
@@ -105,6 +107,9 @@ impl HttpClients {
             .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")))
             .no_proxy();
+        if options.no_redirects {
+            builder = builder.redirect(reqwest::redirect::Policy::none());
+        }
         if let Some(proxy) = &options.proxy {
             let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
             let mut through = reqwest::Proxy::all(&proxy.address).map_err(failed)?;

@@ -1,5 +1,7 @@
 //! `sluice serve`: the controllers, against whatever cluster the kubeconfig or the pod's account reaches.
 
+mod applying;
+
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -20,10 +22,11 @@ use sluice_base::duration::GoDuration;
 use sluice_controllers::artifacts::Served;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::outside::{Nobody, Outside, Reachable, Web};
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
-use sluice_source::git::{GitLimits, Network, SshOptions};
+use sluice_source::git::{GitLimits, GitTransport, Network, SshOptions};
 use sluice_source::http::{HttpClients, HttpOptions};
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, Retention};
@@ -32,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use super::cluster::stopped;
 use crate::log::JsonLines;
 use crate::outcome::{Failure, Outcome};
+use applying::Applying;
 
 /// A server of artifacts at work.
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -86,6 +90,8 @@ pub(crate) struct Arguments {
     /// How many old artifacts stay at most.
     #[arg(long, default_value_t = 2, value_name = "NUMBER")]
     artifact_retention_records: usize,
+    #[command(flatten)]
+    applying: Applying,
     /// What is logged: error, info, debug or trace.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     log_level: tracing::Level,
@@ -135,7 +141,16 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         let receiver: Arc<dyn Notify> = Arc::new(Receiver { client: fetcher.clone(), address });
         receiver
     });
-    let network = Network::new(http.clone(), SshOptions::default(), GitLimits::default());
+    let network: Arc<dyn GitTransport> =
+        Arc::new(Network::new(http.clone(), SshOptions::default(), GitLimits::default()));
+    let web =
+        Web::new(&http).map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
+    let outside = Outside {
+        git: Arc::clone(&network),
+        web: Arc::new(web),
+        identity: Arc::new(Nobody),
+        clusters: Arc::new(Reachable),
+    };
     let retention = Retention {
         ttl: wanted.artifact_retention_ttl.to_std(),
         records: wanted.artifact_retention_records,
@@ -151,20 +166,15 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         clock,
         chance: Arc::new(chance),
         compute: Compute::Threads,
-        workshop: Workshop {
-            artifacts: store,
-            advertised,
-            retention,
-            transport: Arc::new(network),
-            http,
-        },
+        workshop: Workshop { artifacts: store, advertised, retention, transport: network, http },
         packed,
+        outside,
         settings: Settings {
             no_cross_namespace_refs: wanted.no_cross_namespace_refs,
             default_service_account: wanted.default_service_account,
             requeue_dependency: wanted.requeue_dependency.to_std(),
             interval_jitter: wanted.interval_jitter_percentage,
-            ..Settings::default()
+            ..wanted.applying.settings()
         },
         receiver,
         instance: std::env::var("HOSTNAME").unwrap_or_else(|_| "sluice".to_owned()),

@@ -85,7 +85,11 @@ impl GitRepositories {
     /// A token of a GitHub App, good for an hour.
     async fn app_token(&self, data: &Data, auth: &GitAuth) -> Result<String, String> {
         let app = GitHubApp::from_secret(data).map_err(|error| error.to_string())?;
-        let options = HttpOptions { tls: auth.tls.clone(), proxy: auth.proxy.clone() };
+        let options = HttpOptions {
+            tls: auth.tls.clone(),
+            proxy: auth.proxy.clone(),
+            ..HttpOptions::default()
+        };
         let client = self.workshop.http.client(&options).map_err(|error| error.to_string())?;
         let token = app.token(&client, self.context.clock.now()).await;
         token.map(|token| token.token).map_err(|error| error.to_string())

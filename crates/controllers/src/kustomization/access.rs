@@ -1,17 +1,26 @@
 //! In whose name a Kustomization is applied, and where.
 
-use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+mod kubeconfig;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use kube::{Api, Client, Config};
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::RECONCILIATION_FAILED;
+use sluice_runtime::key::Key;
+use sluice_ssa::Discovery;
 
 use super::Kustomizations;
-use super::reconcile::Stop;
-use crate::client::as_service_account;
+use super::stop::Stop;
+use crate::client::{api_message, as_service_account, with_token};
+use kubeconfig::{RemoteCluster, config_of, kubeconfig_of};
 
-/// The keys of a Secret that may hold a kubeconfig, where none is named.
-const KUBECONFIG_KEYS: [&str; 2] = ["value", "value.yaml"];
+/// A cluster to apply to.
+pub(super) struct Target {
+    /// Whoever acts there.
+    pub(super) client: Client,
+    /// What is known of its kinds.
+    pub(super) discovery: Discovery,
+}
 
 impl Kustomizations {
     fn service_account<'a>(&'a self, object: &'a Kustomization) -> Option<&'a str> {
@@ -19,84 +28,77 @@ impl Kustomizations {
         own.or(self.context.settings.default_service_account.as_deref())
     }
 
-    /// The client that applies: of this cluster or of another, as the service account that is named.
-    pub(super) async fn client_for(&self, object: &Kustomization) -> Result<Client, Stop> {
-        let failed = |message: String| {
-            Stop::failed(RECONCILIATION_FAILED, format!("failed to build kube client: {message}"))
+    /// The cluster to apply to, this or another, as the service account that is named.
+    pub(super) async fn target(&self, object: &Kustomization) -> Result<Target, Stop> {
+        let failed = |message: String| Stop::Failed {
+            reason: RECONCILIATION_FAILED,
+            told: Some(format!("failed to build kube client: {message}")),
+            message,
         };
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
-        let base = match &object.spec.kube_config {
-            None => self.context.client.clone(),
+        let own = &self.context.client;
+        let (client, discovery) = match &object.spec.kube_config {
+            None => (own.clone(), self.context.discovery.clone()),
             Some(way) => {
-                let Some(secret) = &way.secret_ref else {
-                    return Err(failed(
-                        "kubeConfig.configMapRef needs a cloud provider's identity, which is not there yet"
-                            .to_owned(),
-                    ));
+                let client = match (&way.secret_ref, &way.config_map_ref) {
+                    (Some(secret), _) => {
+                        let key = Key::new(namespace.clone(), secret.name.clone());
+                        self.by_secret(&key, secret.key.as_deref()).await
+                    }
+                    (None, Some(map)) => {
+                        self.by_identity(&Key::new(namespace.clone(), map.name.clone())).await
+                    }
+                    (None, None) => Err("invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is set".to_owned()),
                 };
-                self.remote(&namespace, &secret.name, secret.key.as_deref())
-                    .await
-                    .map_err(failed)?
+                // What another cluster knows of its kinds is nothing that this one can tell.
+                (client.map_err(failed)?, Discovery::new())
             }
         };
-        match self.service_account(object) {
-            Some(name) => as_service_account(&base, &namespace, name)
-                .map_err(|error| failed(error.to_string())),
-            None => Ok(base),
-        }
+        let client = match self.service_account(object) {
+            Some(name) => as_service_account(&client, &namespace, name)
+                .map_err(|error| failed(error.to_string()))?,
+            None => client,
+        };
+        Ok(Target { client, discovery })
     }
 
-    /// A client of the cluster whose kubeconfig a Secret holds. What it would run or skip is refused: a
-    /// tenant's Secret must not start programs here.
-    async fn remote(
-        &self,
-        namespace: &str,
-        name: &str,
-        key: Option<&str>,
-    ) -> Result<Client, String> {
-        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
-        let secret = api.get(name).await.map_err(|error| {
-            format!("unable to read KubeConfig secret '{namespace}/{name}': {error}")
+    /// A client of the cluster whose kubeconfig a Secret holds.
+    async fn by_secret(&self, key: &Key, entry: Option<&str>) -> Result<Client, String> {
+        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), &key.namespace);
+        let secret = api.get(&key.name).await.map_err(|error| {
+            format!("unable to read KubeConfig secret '{key}' error: {}", api_message(&error))
         })?;
-        let data = secret.data.unwrap_or_default();
-        let found = match key.filter(|key| !key.is_empty()) {
-            Some(key) => data.get(key),
-            None => KUBECONFIG_KEYS.iter().find_map(|key| data.get(*key)),
-        };
-        let Some(content) = found else {
-            return Err(format!(
-                "KubeConfig secret '{namespace}/{name}' does not contain a kubeconfig"
-            ));
-        };
-        let text = String::from_utf8_lossy(&content.0);
-        let mut kubeconfig = Kubeconfig::from_yaml(&text).map_err(|error| error.to_string())?;
-        for user in &mut kubeconfig.auth_infos {
-            if let Some(info) = &mut user.auth_info {
-                info.exec = None;
-                info.auth_provider = None;
-                info.token_file = None;
-                info.client_certificate = None;
-                info.client_key = None;
-            }
-        }
-        for cluster in &mut kubeconfig.clusters {
-            if let Some(cluster) = &mut cluster.cluster {
-                cluster.insecure_skip_tls_verify = None;
-                cluster.certificate_authority = None;
-            }
-        }
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        let text = kubeconfig_of(key, entry, secret.data.unwrap_or_default())?;
+        let insecure = self.context.settings.insecure_kubeconfig_tls;
+        let config = config_of(&text, insecure)
             .await
-            .map_err(|error| error.to_string())?;
-        Client::try_from(config).map_err(|error| error.to_string())
+            .map_err(|problem| format!("invalid KubeConfig in secret '{key}': {problem}"))?;
+        self.context.outside.clusters.connect(config)
+    }
+
+    /// A client of the cluster that a ConfigMap names, which trusts the identity of a service account.
+    async fn by_identity(&self, key: &Key) -> Result<Client, String> {
+        let context = &self.context;
+        let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), &key.namespace);
+        let map = api
+            .get(&key.name)
+            .await
+            .map_err(|error| format!("failed to get configmap {key}: {}", api_message(&error)))?;
+        let remote = RemoteCluster::of(map.data.unwrap_or_default())?;
+        let tokens = remote.tokens(context, &key.namespace);
+        // The first token shows whether there are any.
+        tokens
+            .get()
+            .await
+            .map_err(|problem| format!("failed to get access token for cluster: {problem}"))?;
+        let mut config = Config::new(remote.address()?);
+        config.root_cert = remote.authorities();
+        Ok(with_token(&context.outside.clusters.connect(config)?, tokens))
     }
 
     /// Whether the account to act as is still there; without one there is nothing to ask.
     pub(super) async fn can_impersonate(&self, object: &Kustomization) -> Result<bool, String> {
         let Some(name) = self.service_account(object) else { return Ok(true) };
-        if object.spec.kube_config.is_some() {
-            return Ok(true);
-        }
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         let api: Api<ServiceAccount> = Api::namespaced(self.context.client.clone(), &namespace);
         let found = api.get_opt(name).await.map_err(|error| error.to_string())?;

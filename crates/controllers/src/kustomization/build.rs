@@ -1,25 +1,34 @@
 //! From the files of an artifact to the objects to apply.
+//!
+//! ```text
+//! kustomization file ─▶ decrypt what it names ─▶ build ─▶ decrypt objects ─▶ substitute ─▶ dress
+//! ```
+//!
+//! No step waits. What lies far away (keys that others hold, remote bases) is noted when it is needed, and
+//! asked for between two tries of the same step. A step that fails tells of all objects that it fails with.
+
+mod dress;
+mod substitution;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::kustomize::kustomization::{Kustomization, PostBuild, SubstituteStrategy};
-use sluice_api::names::sluice::PRUNE_GUARD;
-use sluice_kustomize::flux::{
-    Missing, Mode, Overrides, SecureTree, Strategy, Substitution, Variables, generate,
-    secure_build, substitute,
-};
-use sluice_kustomize::{Build, Diagnostic, Failure};
+use sluice_api::kustomize::kustomization::Kustomization;
+use sluice_kustomize::flux::{Generated, Overrides, SecureTree, Variables, generate, secure_build};
+use sluice_kustomize::{Diagnostic, Failure, Remote};
+use sluice_secrets::Redacted;
+use sluice_secrets::flux::{Finding, Sources, SourcesError};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::tree::SourceTree;
-use sluice_ssa::{Desired, Inventory, Owner, normalise, set_metadata, still_encrypted};
+use sluice_ssa::Desired;
 
-use super::reconcile::{Stop, build_failed};
+use super::bases::Bases;
+use super::decryption::Decryption;
+use super::stop::{Stop, build_failed};
 use super::variables::{self, VariablesError};
 use crate::artifacts::{ArtifactTree, inside};
 use crate::context::Context;
-use sluice_api::names::reasons::RECONCILIATION_FAILED;
 
 /// What was built.
 pub(super) struct Built {
@@ -27,6 +36,8 @@ pub(super) struct Built {
     pub(super) objects: Vec<Desired>,
     /// The digest of the built text, which tells revisions apart that build the same.
     pub(super) digest: String,
+    /// Documents that were changed after they were encrypted.
+    pub(super) findings: Vec<Finding>,
 }
 
 /// Builds a Kustomization from the files of an artifact.
@@ -35,35 +46,28 @@ pub(super) async fn build(
     object: &Arc<Kustomization>,
     files: Arc<SourceTree>,
 ) -> Result<Built, Stop> {
-    let namespace = object.metadata.namespace.clone().unwrap_or_default();
-    let variables = match &object.spec.post_build {
-        Some(post_build) => variables::read(&context.client, &namespace, post_build).await,
-        None => Ok(Variables::default()),
-    };
-    let (object, strict) = (Arc::clone(object), context.settings.strict_substitutions);
-    context
-        .compute
-        .run(move || {
-            let built = kustomize(&object, files)?;
-            let digest_of =
-                |text: &str| Digest::of(DigestAlgorithm::Sha256, text.as_bytes()).to_string();
-            let plain = object.spec.post_build.is_none().then(|| digest_of(&built.to_yaml()));
-            let values = built.into_objects();
-            values.iter().try_for_each(check)?;
-            if let Some(refusal) = undecrypted(&object, &values) {
-                return Err(build_failed(refusal));
-            }
-            let (values, digest) = match (&object.spec.post_build, plain) {
-                (Some(post_build), _) => {
-                    let values = substituted(&object, values, post_build, variables, strict)?;
-                    let texts: Vec<String> = values.iter().map(sluice_yaml::from_json).collect();
-                    (values, digest_of(&texts.join("---\n")))
-                }
-                (None, digest) => (values, digest.unwrap_or_default()),
-            };
-            Ok(Built { objects: dressed(&object, values)?, digest })
-        })
-        .await
+    let compute = context.compute;
+    let object = Arc::clone(object);
+    let work = compute.run(move || Work::begin(object, files)).await?;
+    let mut work = Arc::new(work);
+    let decryption = Decryption::of(context, &work.object).await?;
+    let mut findings = Vec::new();
+    if let Some(decryption) = &decryption {
+        let sources = decrypt_sources(context, &work, decryption).await?;
+        findings = sources.findings;
+        if let Some(work) = Arc::get_mut(&mut work) {
+            work.plain = sources.files;
+        }
+    }
+    let mut resources = assemble(context, &work).await?;
+    if let Some(decryption) = &decryption {
+        let (decrypted, found) = decrypt(context, resources, decryption).await?;
+        resources = decrypted;
+        findings.extend(found);
+    }
+    let variables = variables_of(context, &work.object).await;
+    let strict = context.settings.strict_substitutions;
+    compute.run(move || work.finish(resources, variables, strict, findings)).await
 }
 
 /// Why the path of the spec cannot be built: it is not in the artifact.
@@ -74,16 +78,75 @@ pub(super) fn path_refusal(object: &Kustomization, files: &SourceTree) -> Option
         .then(|| format!("kustomization path not found: stat /{path}: no such file or directory"))
 }
 
-/// The build alone.
-fn kustomize(object: &Kustomization, files: Arc<SourceTree>) -> Result<Build, Stop> {
-    let tree = ArtifactTree::new(files);
-    let directory = format!("/{}", inside(object.spec.path.as_deref().unwrap_or_default()));
-    let secure = SecureTree::new(&tree, "/").map_err(|error| build_failed(error.to_string()))?;
-    let generated = generate(&secure, &directory, &overrides(object), None)
-        .map_err(|failure| build_failed(words(&failure)))?;
-    let overlay = generated.over(&secure);
-    secure_build(&overlay, &directory, None)
-        .map_err(|failure| build_failed(format!("kustomize build failed: {}", words(&failure))))
+/// Decrypts the files that generators and patches name.
+async fn decrypt_sources(
+    context: &Context,
+    work: &Arc<Work>,
+    decryption: &Arc<Decryption>,
+) -> Result<Sources, Stop> {
+    loop {
+        let (step, keys) = (Arc::clone(work), Arc::clone(decryption));
+        let sources = context.compute.run(move || step.decrypt_sources(&keys)).await;
+        match sources {
+            Ok(sources) => return Ok(sources),
+            Err(error) if error.is_unasked() && decryption.ask(context).await => {}
+            Err(error) => return Err(build_failed(format!("error decrypting sources: {error}"))),
+        }
+    }
+}
+
+/// The build alone; what it needs from other machines is fetched in between.
+async fn assemble(context: &Context, work: &Arc<Work>) -> Result<Resources, Stop> {
+    let bases = (!context.settings.no_remote_bases).then(Arc::<Bases>::default);
+    loop {
+        let (step, remote) = (Arc::clone(work), bases.clone());
+        let remote = move || step.assemble(remote.as_deref().map(|bases| bases as &dyn Remote));
+        match (context.compute.run(remote).await, &bases) {
+            (Ok(resources), _) => {
+                resources.check()?;
+                return Ok(resources);
+            }
+            (Err(_), Some(bases)) if bases.fetch(&context.outside).await => {}
+            (Err(words), _) => {
+                return Err(build_failed(format!("kustomize build failed: {words}")));
+            }
+        }
+    }
+}
+
+/// Decrypts objects that are encrypted, and Secrets that hold encrypted documents.
+async fn decrypt(
+    context: &Context,
+    mut resources: Resources,
+    decryption: &Arc<Decryption>,
+) -> Result<(Resources, Vec<Finding>), Stop> {
+    loop {
+        let keys = Arc::clone(decryption);
+        let step = move || {
+            let outcome = resources.decrypt(&keys);
+            (resources, outcome)
+        };
+        let (kept, outcome) = context.compute.run(step).await;
+        resources = kept;
+        match outcome {
+            Ok(findings) => return Ok((resources, findings)),
+            Err(Some(message)) => return Err(build_failed(message)),
+            Err(None) if decryption.ask(context).await => {}
+            Err(None) => return Err(build_failed("a key service gave no answer")),
+        }
+    }
+}
+
+/// The variables of post-build substitution, if there is any.
+async fn variables_of(
+    context: &Context,
+    object: &Kustomization,
+) -> Result<Variables, VariablesError> {
+    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+    match &object.spec.post_build {
+        Some(post_build) => variables::read(&context.client, &namespace, post_build).await,
+        None => Ok(Variables::default()),
+    }
 }
 
 /// All causes of a failure, each in the words that users of Flux know.
@@ -92,70 +155,116 @@ fn words(failure: &Failure) -> String {
     causes.join("\n")
 }
 
-/// The objects with the values of variables in them. A missing source of variables fails it before anything
-/// is applied.
-fn substituted(
-    object: &Kustomization,
-    mut values: Vec<Value>,
-    post_build: &PostBuild,
-    variables: Result<Variables, VariablesError>,
-    strict: bool,
-) -> Result<Vec<Value>, Stop> {
-    let failed = |value: &Value, why: &dyn std::fmt::Display| {
-        build_failed(format!("post build failed for '{}': {why}", resource_name(value)))
-    };
-    let mode = mode(object)?;
-    let variables = match (variables, values.first()) {
-        (Ok(variables), _) => variables,
-        (Err(error), Some(first)) => return Err(failed(first, &error)),
-        (Err(_), None) => Variables::default(),
-    };
-    let how = Substitution {
-        variables: &variables,
-        missing: if strict { Missing::Error } else { Missing::Empty },
-        strategy: match post_build.substitute_strategy {
-            Some(SubstituteStrategy::Always) => Strategy::Always,
-            _ => Strategy::WithVariables,
-        },
-        mode,
-    };
-    for value in &mut values {
-        let changed = substitute(value, &how).map_err(|failure| failed(value, &words(&failure)))?;
-        if let Some(changed) = changed {
-            *value = changed;
-        }
-    }
-    Ok(values)
+/// One build: the files, and what lies on top of them.
+struct Work {
+    object: Arc<Kustomization>,
+    tree: ArtifactTree,
+    directory: String,
+    generated: Generated,
+    plain: BTreeMap<String, Redacted<Vec<u8>>>,
 }
 
-/// The objects as they are applied: marked as ours, normalised, with what all of them are to bear.
-fn dressed(object: &Kustomization, values: Vec<Value>) -> Result<Vec<Desired>, Stop> {
-    let name = object.metadata.name.clone().unwrap_or_default();
-    let namespace = object.metadata.namespace.clone().unwrap_or_default();
-    let labels = Owner::kustomize().labels(&name, &namespace);
-    let common = object.spec.common_metadata.clone().unwrap_or_default();
-    let (common_labels, common_annotations) =
-        (common.labels.unwrap_or_default(), common.annotations.unwrap_or_default());
-    let mut objects = Vec::with_capacity(values.len());
-    for mut value in values {
-        set_metadata(&mut value, &labels, &BTreeMap::new());
-        normalise(&mut value);
-        set_metadata(&mut value, &common_labels, &common_annotations);
-        if let Some(refusal) = still_encrypted(&value) {
-            return Err(Stop::failed(RECONCILIATION_FAILED, refusal.to_string()));
-        }
-        objects.push(Desired::from(value));
+impl Work {
+    /// Finds or makes the kustomization file.
+    fn begin(object: Arc<Kustomization>, files: Arc<SourceTree>) -> Result<Self, Stop> {
+        let tree = ArtifactTree::new(files);
+        let directory = format!("/{}", inside(object.spec.path.as_deref().unwrap_or_default()));
+        let secure =
+            SecureTree::new(&tree, "/").map_err(|error| build_failed(error.to_string()))?;
+        let generated = generate(&secure, &directory, &overrides(&object), None)
+            .map_err(|failure| build_failed(words(&failure)))?;
+        drop(secure);
+        Ok(Self { object, tree, directory, generated, plain: BTreeMap::new() })
     }
-    Ok(objects)
+
+    fn decrypt_sources(&self, decryption: &Decryption) -> Result<Sources, SourcesError> {
+        let overlay = self.generated.over(&self.tree);
+        decryption.decryptor().decrypt_sources(&overlay, "/", &self.directory)
+    }
+
+    fn assemble(&self, remote: Option<&dyn Remote>) -> Result<Resources, String> {
+        let secure = SecureTree::new(&self.tree, "/").map_err(|error| error.to_string())?;
+        let mut overlay = self.generated.over(&secure);
+        for (path, content) in &self.plain {
+            overlay = overlay.with(path.clone(), content.expose().clone());
+        }
+        let built = secure_build(&overlay, &self.directory, remote);
+        let built = built.map_err(|failure| words(&failure))?;
+        let spec = &self.object.spec;
+        let is_final = spec.post_build.is_none() && spec.decryption.is_none();
+        let digest = is_final.then(|| digest_of(&built.to_yaml()));
+        Ok(Resources { values: built.into_objects(), digest })
+    }
+
+    fn finish(
+        &self,
+        resources: Resources,
+        variables: Result<Variables, VariablesError>,
+        strict: bool,
+        findings: Vec<Finding>,
+    ) -> Result<Built, Stop> {
+        let Resources { mut values, digest } = resources;
+        if let Some(post_build) = &self.object.spec.post_build {
+            substitution::substitute_all(&self.object, &mut values, post_build, variables, strict)?;
+        }
+        let digest = digest.unwrap_or_else(|| {
+            let texts: Vec<String> = values.iter().map(sluice_yaml::from_json).collect();
+            digest_of(&texts.join("---\n"))
+        });
+        Ok(Built { objects: dress::dressed(&self.object, values)?, digest, findings })
+    }
 }
 
-/// Why nothing is applied where decryption is asked for: this controller has none yet, and what is encrypted
-/// must not reach the cluster as it is.
-fn undecrypted(object: &Kustomization, values: &[Value]) -> Option<String> {
-    object.spec.decryption.as_ref()?;
-    let encrypted = values.iter().find(|value| value.pointer("/sops/mac").is_some())?;
-    let name = resource_name(encrypted);
-    Some(format!("decryption failed for '{name}': decryption is not supported"))
+fn digest_of(text: &str) -> String {
+    Digest::of(DigestAlgorithm::Sha256, text.as_bytes()).to_string()
+}
+
+/// What a build gave, before it is decrypted and substituted in.
+struct Resources {
+    values: Vec<Value>,
+    /// The digest of the text, where nothing changes it any more.
+    digest: Option<String>,
+}
+
+impl Resources {
+    /// Every object needs a kind, a version and a name.
+    fn check(&self) -> Result<(), Stop> {
+        let has = |value: &Value, pointer: &str| {
+            value.pointer(pointer).and_then(Value::as_str).is_some_and(|it| !it.is_empty())
+        };
+        let is_whole = |value: &&Value| {
+            ["/metadata/name", "/kind", "/apiVersion"].iter().all(|pointer| has(value, pointer))
+        };
+        let wrong = self.values.iter().filter(|value| !is_whole(value)).map(|value| {
+            format!("failed to decode Kubernetes apiVersion, kind and name from: {value}")
+        });
+        joined(wrong).map_or(Ok(()), |message| Err(build_failed(message)))
+    }
+
+    /// Decrypts in place; an error without words means that a key has yet to be asked.
+    fn decrypt(&mut self, decryption: &Decryption) -> Result<Vec<Finding>, Option<String>> {
+        let decryptor = decryption.decryptor();
+        let (mut findings, mut failures, mut is_unasked) = (Vec::new(), Vec::new(), false);
+        for value in &mut self.values {
+            let name = resource_name(value);
+            match decryptor.decrypt_resource(value, &mut findings) {
+                Ok(_) => {}
+                Err(error) if error.is_unasked() => is_unasked = true,
+                Err(error) => failures.push(format!("decryption failed for '{name}': {error}")),
+            }
+        }
+        match (joined(failures), is_unasked) {
+            (Some(message), _) => Err(Some(message)),
+            (None, true) => Err(None),
+            (None, false) => Ok(findings),
+        }
+    }
+}
+
+/// All messages, one below the other; nothing where there are none.
+fn joined(messages: impl IntoIterator<Item = String>) -> Option<String> {
+    let messages: Vec<String> = messages.into_iter().collect();
+    (!messages.is_empty()).then(|| messages.join("\n"))
 }
 
 /// Kind, version, group and name, as kustomize writes them.
@@ -164,26 +273,6 @@ fn resource_name(value: &Value) -> String {
     let api_version = text("/apiVersion");
     let (group, version) = api_version.split_once('/').unwrap_or(("[noGrp]", api_version));
     format!("{}.{version}.{group}/{}", text("/kind"), text("/metadata/name"))
-}
-
-/// How objects that do not say so themselves are substituted in.
-fn mode(object: &Kustomization) -> Result<Mode, Stop> {
-    let own = serde_json::json!({"metadata": {"annotations": object.metadata.annotations}});
-    let mode = Mode::of(&own).map_err(|failure| build_failed(words(&failure)))?;
-    Ok(mode.unwrap_or_default())
-}
-
-/// Every object needs a kind, a version and a name.
-fn check(value: &Value) -> Result<(), Stop> {
-    let has = |pointer: &str| {
-        value.pointer(pointer).and_then(Value::as_str).is_some_and(|it| !it.is_empty())
-    };
-    if has("/metadata/name") && has("/kind") && has("/apiVersion") {
-        return Ok(());
-    }
-    Err(build_failed(format!(
-        "failed to decode Kubernetes apiVersion, kind and name from: {value}"
-    )))
 }
 
 /// What the spec says about the kustomization file.
@@ -204,40 +293,4 @@ fn overrides(object: &Kustomization) -> Overrides {
             .map(|wanted| wanted.as_str().to_owned())
             .collect(),
     }
-}
-
-/// Why objects are not pruned although they are gone from the source: a build of nothing, or more of them
-/// than the guard allows. Whoever means it says so.
-pub(super) fn prune_refusal(
-    object: &Kustomization,
-    old: &Inventory,
-    new: &Inventory,
-    stale: usize,
-) -> Option<String> {
-    let annotations = object.metadata.annotations.as_ref();
-    let guard =
-        annotations.and_then(|annotations| annotations.get(PRUNE_GUARD)).map(String::as_str);
-    let percent = match guard {
-        Some("off") => return None,
-        Some(text) => match text.trim_end_matches('%').parse::<usize>() {
-            Ok(percent) => percent.min(100),
-            Err(_) => {
-                return Some(format!(
-                    "annotation {PRUNE_GUARD}: \"{text}\" is neither a share such as 20% nor off"
-                ));
-            }
-        },
-        None => 100,
-    };
-    if new.is_empty() {
-        return Some(format!(
-            "nothing was built, and {stale} objects were applied before: none is deleted. Set the annotation {PRUNE_GUARD}: \"off\" if they are to go"
-        ));
-    }
-    (stale * 100 > old.len() * percent).then(|| {
-        format!(
-            "{stale} of {} objects would be deleted, and {PRUNE_GUARD} allows {percent}%: none is deleted",
-            old.len()
-        )
-    })
 }

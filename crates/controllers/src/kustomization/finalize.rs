@@ -61,10 +61,10 @@ impl Kustomizations {
             pass.event(Severity::Error, &message);
             return Ok(());
         }
-        let client = self.client_for(&pass.object).await.map_err(|_| "no client".to_owned())?;
+        let target = self.target(&pass.object).await.map_err(|stop| stop.to_string())?;
         let owner = Owner::kustomize();
-        let discovery = self.context.discovery.clone();
-        let applier = Applier::new(client, discovery, owner.clone(), self.context.clock.clone());
+        let clock = self.context.clock.clone();
+        let applier = Applier::new(target.client, target.discovery, owner.clone(), clock);
         let options = DeleteOptions::kustomize(&owner, &pass.key.name, &pass.key.namespace);
         let changes = applier
             .delete(inventory.keys().to_vec(), &options)

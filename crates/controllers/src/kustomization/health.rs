@@ -13,7 +13,7 @@ use sluice_ssa::{
 use tokio_util::sync::CancellationToken;
 
 use super::pass::Pass;
-use super::reconcile::Stop;
+use super::stop::Stop;
 use super::timing;
 
 /// The version that a health check without one is about.

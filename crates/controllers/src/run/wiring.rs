@@ -83,6 +83,7 @@ impl<'w> Wiring<'w> {
             artifacts: Arc::clone(&self.artifacts),
             discovery: Discovery::new(),
             compute: world.compute,
+            outside: world.outside.clone(),
             settings: Arc::new(world.settings.clone()),
         })
     }

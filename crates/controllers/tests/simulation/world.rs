@@ -18,6 +18,7 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
 use sluice_controllers::sourcing::Workshop;
@@ -130,6 +131,7 @@ impl World {
                 http: HTTP.get_or_init(HttpClients::new).clone(),
             },
             packed,
+            outside: Outside::sealed(Arc::new(git.clone())),
             settings: Settings {
                 requeue_dependency: Duration::from_secs(10),
                 switched_off: without.rule,

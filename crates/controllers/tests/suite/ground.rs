@@ -15,8 +15,10 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::outside::{Clusters, Nobody, Outside};
 use sluice_controllers::run::{Controller, World, run};
 use sluice_controllers::sourcing::Workshop;
+use sluice_secrets::{Answer, Http};
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
 use sluice_source::store::{MemoryStore, Retention};
@@ -32,6 +34,77 @@ pub(crate) const URL: &str = "https://git.test/platform";
 /// The moment at which all tests begin.
 const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
+/// Everything that answers to HTTP outside of the cluster: the start of an address, and what answers there.
+#[derive(Clone, Default)]
+pub(crate) struct Pages(Arc<Mutex<BTreeMap<String, Page>>>);
+
+type Page = Arc<dyn Fn(&http::Request<Vec<u8>>) -> (u16, String) + Send + Sync>;
+
+impl Pages {
+    /// Lets something answer.
+    pub(crate) fn put(
+        &self,
+        start: &str,
+        page: impl Fn(&http::Request<Vec<u8>>) -> (u16, String) + Send + Sync + 'static,
+    ) {
+        self.0.lock().unwrap().insert(start.to_owned(), Arc::new(page));
+    }
+}
+
+impl Http for Pages {
+    fn send(&self, request: http::Request<Vec<u8>>) -> Answer<'_> {
+        let url = request.uri().to_string();
+        let pages = self.0.lock().unwrap();
+        let page = pages.iter().find(|(start, _)| url.starts_with(start.as_str()));
+        let answer = page.map(|(_, page)| page(&request)).ok_or(format!("{url}: no such host"));
+        Box::pin(std::future::ready(answer.map(|(status, body)| {
+            http::Response::builder().status(status).body(body.into_bytes()).unwrap()
+        })))
+    }
+}
+
+/// Other clusters by their addresses, and what requests to them bore to show who they come from.
+#[derive(Clone, Default)]
+pub(crate) struct Neighbours(Arc<Mutex<BTreeMap<String, Cluster>>>, Arc<Mutex<BTreeSet<String>>>);
+
+impl Neighbours {
+    /// Another cluster.
+    pub(crate) fn put(&self, address: &str) -> Client {
+        let cluster = Cluster::builder().seed(2).build();
+        let client = Client::new(cluster.service(), "default");
+        self.0.lock().unwrap().insert(address.to_owned(), cluster);
+        client
+    }
+
+    /// Who has knocked: the token, and who is acted as.
+    pub(crate) fn guests(&self) -> BTreeSet<String> {
+        self.1.lock().unwrap().clone()
+    }
+}
+
+impl Clusters for Neighbours {
+    fn connect(&self, config: kube::Config) -> Result<Client, String> {
+        let address = config.cluster_url.to_string();
+        let clusters = self.0.lock().unwrap();
+        let cluster = clusters.get(&address).ok_or(format!("{address}: no such host"))?;
+        let (inner, guests) = (cluster.service(), Arc::clone(&self.1));
+        let own = config.auth_info.username;
+        let service = tower::service_fn(move |mut request: http::Request<Body>| {
+            let text = |name: &str| {
+                let value = request.headers().get(name)?;
+                value.to_str().ok().map(str::to_owned)
+            };
+            let token = text("authorization").or_else(|| own.clone()).unwrap_or_default();
+            let user = text("impersonate-user").unwrap_or_default();
+            guests.lock().unwrap().insert(format!("{token} {user}"));
+            // Whether the token is good is not what these clusters are for.
+            request.headers_mut().remove("authorization");
+            inner.clone().oneshot(request)
+        });
+        Ok(Client::new(service, "default"))
+    }
+}
+
 struct Virtual(Instant);
 
 impl Clock for Virtual {
@@ -45,6 +118,8 @@ pub(crate) struct Ground {
     client: Client,
     pub(crate) git: MemoryTransport,
     pub(crate) store: Arc<MemoryStore>,
+    pub(crate) web: Pages,
+    pub(crate) neighbours: Neighbours,
     world: World,
     requests: Arc<Mutex<Vec<String>>>,
     running: Option<(CancellationToken, JoinHandle<()>)>,
@@ -73,6 +148,7 @@ impl Ground {
             }
         });
         let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
+        let (web, neighbours) = (Pages::default(), Neighbours::default());
         let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
         git.insert(URL, Repository::new("main"));
         let world = World {
@@ -88,6 +164,12 @@ impl Ground {
                 http: HttpClients::new(),
             },
             packed: Arc::new(Local(store.clone())),
+            outside: Outside {
+                git: Arc::new(git.clone()),
+                web: Arc::new(web.clone()),
+                identity: Arc::new(Nobody),
+                clusters: Arc::new(neighbours.clone()),
+            },
             settings: Settings::default(),
             receiver: None,
             instance: "test".to_owned(),
@@ -95,7 +177,7 @@ impl Ground {
             controllers: BTreeSet::from(Controller::ALL),
         };
         let client = Client::new(cluster.service(), "default");
-        let ground = Self { client, git, store, world, requests, running: None };
+        let ground = Self { client, git, store, web, neighbours, world, requests, running: None };
         for crd in sluice_api::crds() {
             let group = crd["spec"]["group"].as_str().unwrap();
             if ["source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"].contains(&group) {
@@ -140,6 +222,17 @@ impl Ground {
         let (stop, task) = self.running.take().unwrap();
         stop.cancel();
         task.await.unwrap();
+    }
+
+    /// A cluster with a namespace, the repository and these files in it, and controllers with settings.
+    pub(crate) async fn with(files: &[(&str, &str)], change: impl FnOnce(&mut Settings)) -> Self {
+        let mut ground = Self::idle().await;
+        change(ground.settings());
+        ground.commit("files", files);
+        ground.apply(namespace()).await;
+        ground.apply(repository()).await;
+        ground.start();
+        ground
     }
 
     /// Changes the settings that the controllers are started with.
@@ -192,6 +285,13 @@ impl Ground {
         let (api, name) = self.api_of(&object);
         let params = PatchParams::apply("user").force();
         api.patch(&name, &params, &Patch::Apply(&object)).await.unwrap();
+    }
+
+    /// Writes the status of an object as its controller would.
+    pub(crate) async fn set_status(&self, object: &Value, status: Value) {
+        let (api, name) = self.api_of(object);
+        let patch = Patch::Merge(json!({"status": status}));
+        api.patch_status(&name, &PatchParams::apply("other"), &patch).await.unwrap();
     }
 
     /// Deletes an object.
@@ -297,7 +397,8 @@ pub(crate) fn kustomization(name: &str, path: &str, spec: Value) -> Value {
     object
 }
 
-fn merge(into: &mut Value, more: Value) {
+/// Puts more fields into an object.
+pub(crate) fn merge(into: &mut Value, more: Value) {
     if let (Value::Object(into), Value::Object(more)) = (into, more) {
         into.extend(more);
     }

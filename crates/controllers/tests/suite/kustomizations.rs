@@ -175,17 +175,3 @@ async fn a_missing_source_of_variables_applies_nothing_and_is_waited_for() {
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert_eq!(ground.get(&config_map("b")).await.unwrap()["data"]["value"], "north");
 }
-
-#[tokio::test(start_paused = true)]
-async fn what_is_encrypted_is_never_applied_as_it_is() {
-    let ground = Ground::new().await;
-    let file = format!("{}sops:\n  mac: ENC[x]\n", config_map_file("a", "ENC[y]"));
-    ground.commit("a secret", &[("app/a.yaml", &file)]);
-    ground.apply(namespace()).await;
-    ground.apply(repository()).await;
-    let app = kustomization("app", "app", json!({"decryption": {"provider": "sops"}}));
-    ground.apply(app.clone()).await;
-    let expected = "False BuildFailed: decryption failed for 'ConfigMap.v1.[noGrp]/a': decryption is not supported";
-    ground.until_ready_says(&app, expected).await;
-    assert!(ground.get(&config_map("a")).await.is_none());
-}

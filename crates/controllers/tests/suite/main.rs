@@ -2,7 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod access;
+mod decryption;
+mod failures;
+mod fields;
 mod ground;
+mod health;
 mod kustomizations;
 mod lasting;
+mod removal;
 mod repositories;

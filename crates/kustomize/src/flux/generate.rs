@@ -62,7 +62,7 @@ pub struct Generated {
 impl Generated {
     /// The artifact with the file in it.
     pub fn over<'t>(&self, tree: &'t dyn FileTree) -> OverlayTree<'t> {
-        OverlayTree::new(tree, self.path.clone(), self.text.as_bytes())
+        OverlayTree::new(tree).with(self.path.clone(), self.text.as_bytes())
     }
 }
 

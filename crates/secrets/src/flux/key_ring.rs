@@ -33,6 +33,8 @@ pub enum Wanted<'w> {
     Gcp,
     /// A token of the Vault at this address.
     Vault(&'w str),
+    /// A token of the cluster itself, for these audiences.
+    Cluster(&'w [String]),
 }
 
 /// What an identity gives.
@@ -177,12 +179,91 @@ impl KeyService for KeyRing {
             _ => {}
         }
         let mut far = self.far();
-        match far.answers.get(key) {
-            Some(answer) => Ok(answer.clone()?),
-            None => {
-                far.needed.insert(key.clone());
-                Err(NoKey::Unasked)
-            }
+        if let Some(answer) = far.answers.get(key) {
+            return Ok(answer.clone()?);
         }
+        far.needed.insert(key.clone());
+        Err(NoKey::Unasked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use serde_json::json;
+
+    use super::{Given, Identity, KeyRing, Wanted};
+    use crate::document::decrypt_document;
+    use crate::formats::Format;
+    use crate::keys::{Answer, AwsKeys, Http};
+    use crate::redacted::Redacted;
+    use crate::testing::{at_once, seal};
+
+    /// A Vault whose keys are all the same.
+    struct Vault;
+
+    impl Http for Vault {
+        fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
+            let is_right = request.headers()["x-vault-token"] == "right";
+            let body = if is_right {
+                r#"{"data":{"plaintext":"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}}"#
+            } else {
+                "{}"
+            };
+            let response = Response::builder()
+                .status(if is_right { 200 } else { 403 })
+                .body(body.as_bytes().to_vec());
+            Box::pin(std::future::ready(Ok(response.expect("the status is one"))))
+        }
+    }
+
+    /// An identity that one Vault knows.
+    struct Known;
+
+    impl Identity for Known {
+        fn aws_keys<'a>(&'a self, region: &'a str) -> Given<'a, AwsKeys> {
+            Box::pin(std::future::ready(Err(format!("nobody in {region}"))))
+        }
+
+        fn token<'a>(&'a self, wanted: Wanted<'a>) -> Given<'a, Redacted<String>> {
+            let token = match wanted {
+                Wanted::Vault("https://vault.test") => Ok(Redacted::new("right".to_owned())),
+                other => Err(format!("nobody for {other:?}")),
+            };
+            Box::pin(std::future::ready(token))
+        }
+    }
+
+    #[test]
+    fn a_key_far_away_is_asked_between_two_tries() {
+        let key = Redacted::new(vec![7; 32]);
+        let vault = |address: &str| json!({"vault_address": address, "engine_path": "sops", "key_name": "k", "created_at": "2026-01-01T00:00:00Z", "enc": "vault:v1:x"});
+        let document = |vaults: &[&str]| {
+            let keys: Vec<_> = vaults.iter().map(|address| vault(address)).collect();
+            json!({"a": seal(b"plain", &key, "a:", "str"), "sops": {"hc_vault": keys,
+                "lastmodified": "2026-01-01T00:00:00Z", "mac": "x", "version": "3.13.3"}})
+            .to_string()
+        };
+        let now = "2026-01-01T00:00:00Z".parse().expect("a moment");
+        let ring = KeyRing::default();
+        let text = document(&["https://other.test", "https://vault.test"]);
+        let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
+        // One key after the other: whoever can do without the second does not ask it.
+        for _ in 0..2 {
+            let error = attempt().expect_err("nobody was asked");
+            assert!(error.is_unasked());
+            assert!(at_once(ring.ask(&Vault, &Known, now)));
+        }
+        let plain = attempt().expect("the second gave the key").emit(Format::Json).expect("JSON");
+        assert!(String::from_utf8_lossy(plain.expose()).contains("plain"));
+        assert!(!at_once(ring.ask(&Vault, &Known, now)), "there is nothing left to ask");
+
+        let ring = KeyRing::default();
+        let text = document(&["https://other.test"]);
+        let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
+        assert!(attempt().expect_err("nobody was asked").is_unasked());
+        at_once(ring.ask(&Vault, &Known, now));
+        let error = attempt().expect_err("nobody knows it").to_string();
+        assert!(error.contains("- | nobody for Vault(\"https://other.test\")"), "{error}");
     }
 }

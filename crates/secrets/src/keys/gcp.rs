@@ -180,11 +180,11 @@ async fn ask(http: &dyn Http, request: Request<Vec<u8>>) -> Result<DataKey, Stri
     if !response.status().is_success() {
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
         // The same names in the writing of the other protocol that the service speaks.
-        let code: String = text("/error/status")
-            .split('_')
-            .map(|word| {
+        let words = text("/error/status").split('_');
+        let code: String = words
+            .flat_map(|word| {
                 let (first, rest) = word.split_at_checked(1).unwrap_or_default();
-                format!("{first}{}", rest.to_ascii_lowercase())
+                [first.to_owned(), rest.to_ascii_lowercase()]
             })
             .collect();
         return Err(format!("rpc error: code = {code} desc = {}", text("/error/message")));

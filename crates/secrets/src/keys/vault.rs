@@ -23,7 +23,7 @@ pub async fn vault_token(
         .header("Content-Type", "application/json")
         .body(json!({"role": role, "jwt": cluster_token}).to_string().into_bytes())
         .map_err(|_| format!("failed to create Vault client for '{address}'"))?;
-    let response = http.send(request).await.and_then(|response| refused(&url, response));
+    let response = http.send(request).await.and_then(|response| refused(&url, &response));
     let body = response.map_err(|problem| {
         format!(
             "failed to authenticate with Vault '{address}' at login path '{login_path}' as role '{role}': {problem}"
@@ -40,7 +40,7 @@ pub async fn vault_token(
 }
 
 /// What an answer says, unless it is a refusal; that is told in the words of Vault's own client.
-fn refused(url: &str, response: http::Response<Vec<u8>>) -> Result<Json, String> {
+fn refused(url: &str, response: &http::Response<Vec<u8>>) -> Result<Json, String> {
     let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
     if response.status().is_success() {
         return Ok(body);
@@ -90,7 +90,7 @@ impl VaultKey<'_> {
             .header("Content-Type", "application/json")
             .body(json!({ "ciphertext": self.enc }).to_string().into_bytes())
             .map_err(|_| "the address or the token is malformed".to_owned())?;
-        let body = http.send(request).await.and_then(|response| refused(&url, response))?;
+        let body = http.send(request).await.and_then(|response| refused(&url, &response))?;
         let data = body.get("data").filter(|data| data.is_object());
         let data = data.ok_or("transit backend is empty")?;
         let plain = data.get("plaintext").ok_or("no decrypted data")?;

@@ -46,7 +46,11 @@ impl HttpRemote {
         auth: &GitAuth,
         limits: GitLimits,
     ) -> Result<Self, Cause> {
-        let options = HttpOptions { tls: auth.tls.clone(), proxy: auth.proxy.clone() };
+        let options = HttpOptions {
+            tls: auth.tls.clone(),
+            proxy: auth.proxy.clone(),
+            ..HttpOptions::default()
+        };
         let client = clients.client(&options)?;
         // Credentials travel in a header alone, so that no error shows them with the address.
         let cleared = url.set_username("").and_then(|()| url.set_password(None));

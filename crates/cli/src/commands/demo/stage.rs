@@ -12,6 +12,7 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
 use sluice_source::git::{
@@ -109,6 +110,7 @@ impl Stage {
                 http: HttpClients::new(),
             },
             packed: Arc::new(Local(Arc::clone(&self.store))),
+            outside: Outside::sealed(Arc::new(ByPath(self.git.clone()))),
             settings: Settings::default(),
             receiver: None,
             instance: "demo".to_owned(),

@@ -65,7 +65,7 @@ fn canonical_headers(headers: &HeaderMap) -> (String, String) {
         .collect();
     pairs.sort_unstable();
     let names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
-    let lines: String = pairs.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+    let lines = pairs.iter().flat_map(|(name, value)| [*name, ":", *value, "\n"]).collect();
     (names.join(";"), lines)
 }
 

@@ -66,7 +66,8 @@ impl Http for Service {
                 assert_eq!(request.headers()["x-amz-target"], "TrentService.Decrypt");
                 let plain = serde_json::json!({"CiphertextBlob": "c2VhbGVk", "KeyId": ARN});
                 let bound = serde_json::json!({"CiphertextBlob": "c2VhbGVk", "KeyId": ARN, "EncryptionContext": {"app": "web"}});
-                if body == plain.to_string() || body == bound.to_string() {
+                let sent: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+                if sent == plain || sent == bound {
                     (200, r#"{"Plaintext":"a2V5"}"#)
                 } else {
                     (400, r#"{"__type":"InvalidCiphertextException"}"#)

@@ -1,0 +1,61 @@
+//! The flags of applying: builds, decryption, other clusters.
+
+use sluice_controllers::context::Settings;
+use sluice_runtime::key::Key;
+use sluice_secrets::flux::OnBrokenMac;
+
+/// The namespace of the controllers, where nothing says otherwise.
+const NAMESPACE: &str = "flux-system";
+
+/// The flags, named as Flux names them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Applying {
+    /// Whether bases on other machines are refused.
+    #[arg(long)]
+    no_remote_bases: bool,
+    /// The Secret with age keys that serves Kustomizations without one, in the namespace of the controllers.
+    #[arg(long, value_name = "NAME")]
+    sops_age_secret: Option<String>,
+    /// The ConfigMap with the Vaults that are trusted, in the namespace of the controllers.
+    #[arg(long, value_name = "NAME")]
+    sops_vault_configmap: Option<String>,
+    /// What becomes of documents whose MAC is wrong: report or refuse.
+    #[arg(long, default_value = "report", value_name = "WHAT")]
+    sops_mac: Mac,
+    /// The service account that decrypts for Kustomizations without one.
+    #[arg(long, value_name = "NAME")]
+    default_decryption_service_account: Option<String>,
+    /// The service account that other clusters are reached as, where none is named.
+    #[arg(long, value_name = "NAME")]
+    default_kubeconfig_service_account: Option<String>,
+    /// Whether kubeconfigs of tenants may do without checking certificates.
+    #[arg(long)]
+    insecure_kubeconfig_tls: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Mac {
+    Report,
+    Refuse,
+}
+
+impl Applying {
+    /// The settings that these flags make.
+    pub(super) fn settings(self) -> Settings {
+        let namespace = std::env::var("RUNTIME_NAMESPACE").unwrap_or_else(|_| NAMESPACE.to_owned());
+        let ours = |name: String| Key::new(namespace.clone(), name);
+        Settings {
+            no_remote_bases: self.no_remote_bases,
+            sops_age_secret: self.sops_age_secret.map(ours),
+            sops_vault_config_map: self.sops_vault_configmap.map(ours),
+            sops_mac: match self.sops_mac {
+                Mac::Report => OnBrokenMac::Report,
+                Mac::Refuse => OnBrokenMac::Refuse,
+            },
+            default_decryption_service_account: self.default_decryption_service_account,
+            default_kubeconfig_service_account: self.default_kubeconfig_service_account,
+            insecure_kubeconfig_tls: self.insecure_kubeconfig_tls,
+            ..Settings::default()
+        }
+    }
+}

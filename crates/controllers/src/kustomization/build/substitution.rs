@@ -1,0 +1,68 @@
+//! Variables in what was built.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sluice_api::kustomize::kustomization::{Kustomization, PostBuild, SubstituteStrategy};
+use sluice_kustomize::flux::{Missing, Mode, Strategy, Substitution, Variables, substitute};
+use sluice_ssa::ObjectKey;
+
+use super::super::stop::{Stop, build_failed};
+use super::super::variables::VariablesError;
+use super::{joined, resource_name, words};
+
+/// Puts the values of variables into objects. A missing source of variables fails it before anything is
+/// applied, and so does an object that becomes another by its new name.
+pub(super) fn substitute_all(
+    object: &Kustomization,
+    values: &mut [Value],
+    post_build: &PostBuild,
+    variables: Result<Variables, VariablesError>,
+    strict: bool,
+) -> Result<(), Stop> {
+    let failed = |value: &Value, why: &dyn std::fmt::Display| {
+        format!("post build failed for '{}': {why}", resource_name(value))
+    };
+    let mode = mode(object)?;
+    let variables = match (variables, values.first()) {
+        (Ok(variables), _) => variables,
+        (Err(error), Some(first)) => return Err(build_failed(failed(first, &error))),
+        (Err(_), None) => return Ok(()),
+    };
+    let how = Substitution {
+        variables: &variables,
+        missing: if strict { Missing::Error } else { Missing::Empty },
+        strategy: match post_build.substitute_strategy {
+            Some(SubstituteStrategy::Always) => Strategy::Always,
+            _ => Strategy::WithVariables,
+        },
+        mode,
+    };
+    let mut failures = Vec::new();
+    for value in values.iter_mut() {
+        match substitute(value, &how) {
+            Ok(Some(changed)) => *value = changed,
+            Ok(None) => {}
+            Err(failure) => failures.push(failed(value, &words(&failure))),
+        }
+    }
+    let failures = joined(failures).or_else(|| collision(values));
+    failures.map_or(Ok(()), |message| Err(build_failed(message)))
+}
+
+/// Objects that have become one; in kustomize's words.
+fn collision(values: &[Value]) -> Option<String> {
+    let mut counts: BTreeMap<ObjectKey, usize> = BTreeMap::new();
+    for value in values {
+        *counts.entry(ObjectKey::of(value)).or_default() += 1;
+    }
+    let most = counts.into_values().max().filter(|count| *count > 1)?;
+    Some(format!("in Replace: id matched {most} resources"))
+}
+
+/// How objects that do not say so themselves are substituted in.
+fn mode(object: &Kustomization) -> Result<Mode, Stop> {
+    let own = serde_json::json!({"metadata": {"annotations": object.metadata.annotations}});
+    let mode = Mode::of(&own).map_err(|failure| build_failed(words(&failure)))?;
+    Ok(mode.unwrap_or_default())
+}

@@ -1,0 +1,115 @@
+//! What a Kustomization decrypts with: the keys of its Secret, or who its service account is.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use sluice_api::kustomize::kustomization::Kustomization;
+use sluice_api::names::sluice::SOPS_MAC;
+use sluice_runtime::key::Key;
+use sluice_secrets::flux::{Decryptor, Finding, Identity, ImportError, KeyRing, OnBrokenMac};
+
+use super::stop::{Stop, build_failed};
+use crate::client::api_message;
+use crate::context::Context;
+use crate::identity::Account;
+
+/// Everything to decrypt with.
+pub(super) struct Decryption {
+    ring: KeyRing,
+    on_broken_mac: OnBrokenMac,
+    identity: Arc<dyn Identity>,
+}
+
+impl Decryption {
+    /// What the spec says; nothing where it says nothing.
+    pub(super) async fn of(
+        context: &Context,
+        object: &Kustomization,
+    ) -> Result<Option<Arc<Self>>, Stop> {
+        let Some(wanted) = &object.spec.decryption else { return Ok(None) };
+        let on_broken_mac = on_broken_mac(context, object)?;
+        let mut ring = KeyRing::default();
+        let namespace = object.metadata.namespace.clone().unwrap_or_default();
+        let settings = &context.settings;
+        match (&wanted.secret_ref, &settings.sops_age_secret) {
+            (Some(secret), _) => {
+                let key = Key::new(namespace.clone(), secret.name.clone());
+                import(context, &key, "decryption", |entry, value| ring.import(entry, value)).await
+            }
+            (None, Some(key)) => {
+                let what = "SOPS age decryption";
+                import(context, key, what, |entry, value| ring.import_age(entry, value)).await
+            }
+            (None, None) => Ok(()),
+        }
+        .map_err(build_failed)?;
+        let named = wanted.service_account_name.as_deref().filter(|name| !name.is_empty());
+        let account = named.or(settings.default_decryption_service_account.as_deref());
+        let identity: Arc<dyn Identity> = match account {
+            None => Arc::clone(&context.outside.identity),
+            Some(name) => Arc::new(Account {
+                client: context.client.clone(),
+                web: Arc::clone(&context.outside.web),
+                key: Key::new(namespace, name),
+                allowed: settings.object_level_workload_identity,
+                is_default: named.is_none(),
+                vaults: settings.sops_vault_config_map.clone(),
+            }),
+        };
+        Ok(Some(Arc::new(Self { ring, on_broken_mac, identity })))
+    }
+
+    /// Decrypts with the keys that are known by now.
+    pub(super) fn decryptor(&self) -> Decryptor<'_> {
+        Decryptor::new(&self.ring, self.on_broken_mac)
+    }
+
+    /// Asks keys far away; gives whether another try is worth it.
+    pub(super) async fn ask(&self, context: &Context) -> bool {
+        let (web, now) = (&*context.outside.web, context.clock.now());
+        self.ring.ask(web, &*self.identity, now).await
+    }
+}
+
+/// Takes in the entries of a Secret.
+async fn import(
+    context: &Context,
+    key: &Key,
+    what: &str,
+    mut take: impl FnMut(&str, &[u8]) -> Result<(), ImportError>,
+) -> Result<(), String> {
+    let api: Api<Secret> = Api::namespaced(context.client.clone(), &key.namespace);
+    let secret = api.get(&key.name).await.map_err(|error| match &error {
+        kube::Error::Api(status) if status.code == 404 => status.message.clone(),
+        _ => format!("cannot get sops {what} Secret '{key}': {}", api_message(&error)),
+    })?;
+    for (entry, value) in secret.data.unwrap_or_default() {
+        take(&entry, &value.0).map_err(|ImportError { entry, reason }| {
+            format!("failed to import '{entry}' data from sops {what} Secret '{key}': {reason}")
+        })?;
+    }
+    Ok(())
+}
+
+/// What becomes of documents whose MAC is wrong: what the annotation says, or else the flag.
+fn on_broken_mac(context: &Context, object: &Kustomization) -> Result<OnBrokenMac, Stop> {
+    let annotation = object.metadata.annotations.as_ref().and_then(|all| all.get(SOPS_MAC));
+    match annotation.map(String::as_str) {
+        None => Ok(context.settings.sops_mac),
+        Some("report") => Ok(OnBrokenMac::Report),
+        Some("refuse") => Ok(OnBrokenMac::Refuse),
+        Some(other) => Err(build_failed(format!(
+            "annotation {SOPS_MAC}: \"{other}\" is neither report nor refuse"
+        ))),
+    }
+}
+
+/// What is told of documents that were changed after they were encrypted.
+pub(super) fn warning(findings: &[Finding]) -> Option<String> {
+    let lines: Vec<String> =
+        findings.iter().map(|found| format!("{}: {}", found.place, found.tampering)).collect();
+    (!lines.is_empty()).then(|| {
+        format!("sops data integrity is not given, applied nevertheless:\n{}", lines.join("\n"))
+    })
+}

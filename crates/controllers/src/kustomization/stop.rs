@@ -1,0 +1,127 @@
+//! Why a pass ends before its end, and what the conditions and events say then.
+
+use sluice_api::names::reasons::{BUILD_FAILED, HEALTH_CHECK_CANCELED, INVALID_CEL_EXPRESSION};
+use sluice_base::duration::GoDuration;
+use sluice_runtime::error::ApiError;
+use sluice_runtime::events::Severity;
+use sluice_runtime::queue::Next;
+use tracing::{error, info};
+
+use super::Kustomizations;
+use super::pass::Pass;
+use super::{references, timing};
+
+/// In front of errors that no retry mends.
+const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
+
+/// Why a pass ended before its end.
+pub(super) enum Stop {
+    /// A failure: said in Ready, told as an event, tried again after the retry interval.
+    /// What is told may differ from what Ready says.
+    Failed { reason: &'static str, message: String, told: Option<String> },
+    /// Nothing that a retry mends: said in Ready and Stalled.
+    Terminal { reason: &'static str, message: String },
+    /// Something has to come first: said in Ready, looked at again soon, or when it comes.
+    Waiting { reason: &'static str, message: String, event: Option<String>, next: Next },
+    /// There is something newer to apply.
+    Superseded,
+    /// The API server could not be used; tried again with growing pauses.
+    Api(ApiError),
+}
+
+impl From<ApiError> for Stop {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl Stop {
+    pub(super) fn failed(reason: &'static str, message: impl Into<String>) -> Self {
+        Self::Failed { reason, message: message.into(), told: None }
+    }
+
+    /// An expression that is wrong.
+    pub(super) fn expression(error: &dyn std::fmt::Display) -> Self {
+        Self::Terminal { reason: INVALID_CEL_EXPRESSION, message: format!("{TERMINAL}: {error}") }
+    }
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed { message, .. }
+            | Self::Terminal { message, .. }
+            | Self::Waiting { message, .. } => formatter.write_str(message),
+            Self::Superseded => formatter.write_str("there is something newer"),
+            Self::Api(error) => error.fmt(formatter),
+        }
+    }
+}
+
+/// What a failed build is called.
+pub(super) fn build_failed(message: impl Into<String>) -> Stop {
+    Stop::failed(BUILD_FAILED, message)
+}
+
+impl Kustomizations {
+    /// Says in the conditions how it went.
+    pub(super) fn conclude(&self, pass: &mut Pass<'_>, outcome: Result<(), Stop>) -> Next {
+        pass.conditions.set_now(self.context.clock.now());
+        let spec = &pass.object.spec;
+        let retry = timing::retry_interval(spec);
+        match outcome {
+            Ok(()) => {
+                let took = GoDuration::from_nanos(
+                    i64::try_from(pass.elapsed().as_nanos()).unwrap_or(i64::MAX),
+                );
+                let message =
+                    format!("Reconciliation finished in {took}, next run in {}", spec.interval);
+                info!(object = %pass.key, revision = %pass.revision, "{message}");
+                pass.success_event(&message);
+                let jitter = self.context.settings.interval_jitter;
+                Next::After(timing::next_interval(spec, jitter, (self.context.chance)()))
+            }
+            Err(Stop::Failed { reason, message, told }) => {
+                pass.conditions.mark_not_ready(reason, &message);
+                let told = told.unwrap_or(message);
+                error!(object = %pass.key, revision = %pass.revision, error = told, "Reconciliation failed");
+                pass.event(Severity::Error, &told);
+                Next::After(retry)
+            }
+            Err(Stop::Terminal { reason, message }) => {
+                pass.conditions.mark_not_ready(reason, &message);
+                pass.conditions.mark_stalled(reason, &message);
+                if reason == INVALID_CEL_EXPRESSION {
+                    pass.status.observed_generation = pass.object.metadata.generation;
+                }
+                pass.event(Severity::Error, &message);
+                Next::Event
+            }
+            Err(Stop::Waiting { reason, message, event, next }) => {
+                pass.conditions.mark_not_ready(reason, &message);
+                info!(object = %pass.key, "{message}");
+                if let Some(event) = event {
+                    pass.event(Severity::Info, &event);
+                }
+                next
+            }
+            Err(Stop::Superseded) => {
+                let source = references::source(&pass.object);
+                let trigger = format!("{}/{}", source.kind, source.key);
+                let message = format!("New reconciliation triggered by {trigger}");
+                pass.conditions.mark_not_ready(HEALTH_CHECK_CANCELED, &message);
+                pass.event(
+                    Severity::Info,
+                    &format!(
+                        "Health checks canceled due to new reconciliation triggered by {trigger}"
+                    ),
+                );
+                Next::After(std::time::Duration::ZERO)
+            }
+            Err(Stop::Api(error)) => {
+                error!(object = %pass.key, %error, "Reconciliation failed");
+                Next::Backoff
+            }
+        }
+    }
+}
