@@ -2,12 +2,25 @@
 
 mod cluster;
 mod crds;
+mod delete;
 mod demo;
+mod events;
+mod export;
+mod get;
 mod kustomize;
+mod logs;
+mod reconcile;
+mod resume;
 mod serve;
+mod stats;
+pub(crate) mod suspend;
+mod trace;
+mod tree;
+mod version;
 
 use clap::{Parser, Subcommand};
 
+use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 
 /// GitOps for Kubernetes in one binary.
@@ -16,6 +29,8 @@ use crate::outcome::{Failure, Outcome};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    globals: Globals,
 }
 
 #[derive(Debug, Subcommand)]
@@ -24,23 +39,70 @@ enum Command {
     Cluster(cluster::Arguments),
     /// Prints the CustomResourceDefinitions of Flux and Flux Operator.
     Crds,
+    /// Deletes objects of Flux.
+    Delete(delete::Arguments),
     /// A short story on an embedded cluster, told live on the terminal.
     Demo(demo::Arguments),
+    /// Prints the events of Flux's objects.
+    Events(events::Arguments),
+    /// Prints objects of Flux as YAML, as one would write them.
+    Export(export::Arguments),
+    /// Prints objects of Flux and their state.
+    Get(get::Arguments),
     /// Builds kustomizations.
     Kustomize(kustomize::Arguments),
+    /// Prints what the controllers log.
+    Logs(logs::Arguments),
+    /// Reconciles an object now and waits for the end.
+    Reconcile(reconcile::Arguments),
+    /// Resumes the reconciliation of objects.
+    Resume(resume::Arguments),
     /// Runs the controllers until it is stopped.
     ///
     /// It installs no definitions; kinds that are not there are served once they appear.
     Serve(serve::Arguments),
+    /// Counts objects of Flux and names what holds the others up.
+    Stats(stats::Arguments),
+    /// Suspends the reconciliation of objects.
+    Suspend(suspend::Arguments),
+    /// Tells where objects come from.
+    Trace(trace::Arguments),
+    /// Prints what a Kustomization or artifact generator has made.
+    Tree(tree::Arguments),
+    /// Prints versions: of this program, and of what runs in the cluster.
+    Version(version::Arguments),
 }
 
 /// Runs the command that was typed.
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
+    let globals = &arguments.globals;
     match arguments.command {
         Command::Cluster(arguments) => cluster::run(arguments),
         Command::Crds => crds::run(),
+        Command::Delete(arguments) => delete::run(&arguments, globals),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Events(arguments) => events::run(&arguments, globals),
+        Command::Export(arguments) => export::run(&arguments, globals),
+        Command::Get(arguments) => get::run(&arguments, globals),
         Command::Kustomize(arguments) => kustomize::run(&arguments),
+        Command::Logs(arguments) => logs::run(&arguments, globals),
+        Command::Reconcile(arguments) => reconcile::run(&arguments, globals),
+        Command::Resume(arguments) => resume::run(&arguments, globals),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Stats(arguments) => stats::run(&arguments, globals),
+        Command::Suspend(arguments) => suspend::run(&arguments, globals),
+        Command::Trace(arguments) => trace::run(&arguments, globals),
+        Command::Tree(arguments) => tree::run(&arguments, globals),
+        Command::Version(arguments) => version::run(&arguments, globals),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn no_two_flags_of_a_command_are_typed_alike() {
+        super::Arguments::command().debug_assert();
     }
 }

@@ -3,10 +3,18 @@
 //! Only this crate prints, reads the environment or knows clap. One command is one file below
 //! `commands/`.
 
+mod age;
 mod commands;
+mod globals;
+mod kinds;
 mod log;
+mod moment;
 mod outcome;
+mod readiness;
 mod screen;
+mod session;
+mod table;
+mod tell;
 
 use std::process::ExitCode;
 

@@ -1,4 +1,7 @@
 //! How a command ends: 0 fine, 1 findings or not ready, 2 it could not be done.
+//!
+//! Commands that Flux has as well fail as Flux's do, so that scripts keep working: one line behind a
+//! mark, and 1.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -19,12 +22,20 @@ pub(crate) struct Failure {
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     hint: Option<String>,
+    manner: Manner,
+}
+
+/// Whose way of failing is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Ours,
+    Flux,
 }
 
 impl Failure {
     /// A failure that nothing else caused.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), source: None, hint: None }
+        Self { message: message.into(), source: None, hint: None, manner: Manner::Ours }
     }
 
     /// A failure that `source` caused.
@@ -32,7 +43,29 @@ impl Failure {
         message: impl Into<String>,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self { message: message.into(), source: Some(source.into()), hint: None }
+        Self {
+            message: message.into(),
+            source: Some(source.into()),
+            hint: None,
+            manner: Manner::Ours,
+        }
+    }
+
+    /// A failure of a command that Flux has as well, in Flux's words.
+    pub(crate) fn flux(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None, hint: None, manner: Manner::Flux }
+    }
+
+    /// Told as Flux tells it.
+    #[must_use]
+    pub(crate) fn told_as_flux(mut self) -> Self {
+        self.manner = Manner::Flux;
+        self
+    }
+
+    /// What happened, without its causes.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// With advice.
@@ -49,7 +82,11 @@ pub(crate) fn report(result: Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::from(1),
         Err(failure) => {
-            let mut line = format!("error: {}", failure.message);
+            let (mark, code) = match failure.manner {
+                Manner::Ours => ("error:", 2),
+                Manner::Flux => ("✗", 1),
+            };
+            let mut line = format!("{mark} {}", failure.message);
             let mut cause = failure.source.as_deref().map(|source| source as &dyn Error);
             while let Some(error) = cause {
                 line.push_str(": ");
@@ -62,7 +99,7 @@ pub(crate) fn report(result: Result<Outcome, Failure>) -> ExitCode {
             if let Some(hint) = failure.hint {
                 let _ = writeln!(stderr, "hint: {hint}");
             }
-            ExitCode::from(2)
+            ExitCode::from(code)
         }
     }
 }

@@ -1,0 +1,52 @@
+//! Objects as Flux's Go types write them: durations in Go's form, zero values left out unless required.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Fields whose Go type is a pointer, so that `false` says something.
+const POINTERS: &[&str] = &["persistentClient", "ignoreTestFailures", "remediateLastFailure"];
+
+/// Fields that hold what people wrote, whatever it is.
+const FREE: &[&str] = &["values", "substitute", "matchLabels", "metadata", "labels", "annotations"];
+
+/// An object, read and written as its type.
+pub(super) fn as_go<T: Serialize + DeserializeOwned>(
+    object: &Value,
+) -> Result<Value, serde_json::Error> {
+    let mut object = object.clone();
+    for part in ["spec", "status"] {
+        if let Some(part) = object.get_mut(part) {
+            drop_zeros(part);
+        }
+    }
+    // Required fields come back with their zero value: the type has them always.
+    serde_json::to_value(serde_json::from_value::<T>(object)?)
+}
+
+fn drop_zeros(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                if !FREE.contains(&name.as_str()) {
+                    drop_zeros(field);
+                }
+            }
+            *fields =
+                std::mem::take(fields).into_iter().filter(says_something).collect::<Map<_, _>>();
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_zeros),
+        _ => {}
+    }
+}
+
+fn says_something((name, value): &(String, Value)) -> bool {
+    match value {
+        Value::Bool(false) => POINTERS.contains(&name.as_str()),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Null => false,
+        Value::Bool(true) | Value::Object(_) => true,
+    }
+}

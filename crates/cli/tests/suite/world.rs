@@ -1,0 +1,117 @@
+//! A cluster on a loopback port, with the definitions of Flux and the objects of a file in it.
+
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::pinned_kind;
+use serde_json::{Value, json};
+use sluice_base::duration::GoDuration;
+use sluice_cluster::Cluster;
+use sluice_yaml::Duplicates;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::controller;
+
+/// A cluster that serves as long as this lives.
+pub(crate) struct World {
+    home: TempDir,
+    _runtime: Runtime,
+}
+
+impl World {
+    pub(crate) fn start(objects: Option<&str>, with_controller: bool) -> Self {
+        let home = TempDir::new().expect("a directory for the kubeconfig");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let kubeconfig = home.path().join("kubeconfig");
+        runtime.block_on(async {
+            let cluster =
+                Cluster::builder().seed(7).epoch(Timestamp::now()).workloads(false).build();
+            let client = Client::new(cluster.service(), "default");
+            if let Some(name) = objects {
+                fill(&client, name).await;
+            }
+            if with_controller {
+                tokio::spawn(controller::run(client));
+            }
+            let served = cluster.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");
+            std::fs::write(&kubeconfig, sluice_yaml::from_json(served.kubeconfig()))
+                .expect("the kubeconfig can be written");
+            tokio::spawn(served.run());
+        });
+        Self { home, _runtime: runtime }
+    }
+
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.home.path().join("kubeconfig")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.home.path().to_owned()
+    }
+}
+
+async fn fill(client: &Client, name: &str) {
+    for definition in sluice_api::crds() {
+        create(client, &definition).await;
+    }
+    let path = crate::directory("clusters").join(format!("{name}.yaml"));
+    let text = std::fs::read_to_string(&path).expect("the cluster's objects can be read");
+    let objects = sluice_yaml::documents_to_json(with_ages(&text).as_bytes(), Duplicates::Reject);
+    for object in objects.expect("the cluster's objects are YAML").iter().filter(|o| o.is_object())
+    {
+        create(client, object).await;
+    }
+}
+
+/// `{{ago 26h}}` is that long ago, so that ages in tables do not depend on the day.
+fn with_ages(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{ago ") {
+        let (span, after) = after.split_once("}}").expect("an age ends");
+        let span = GoDuration::parse(span).expect("an age is a duration").to_std();
+        let span = SignedDuration::try_from(span).expect("ages are short");
+        out.push_str(before);
+        out.push_str(&sluice_base::time::format_seconds(Timestamp::now() - span));
+        rest = after;
+    }
+    out + rest
+}
+
+/// Makes an object, and gives it the status that it is written with.
+pub(crate) async fn create(client: &Client, object: &Value) {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
+    let kind = GroupVersionKind::gvk(group, version, text("/kind"));
+    let (resource, _) = loop {
+        // A definition is served a moment after it was made.
+        match pinned_kind(client, &kind).await {
+            Ok(found) => break found,
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+        }
+    };
+    let api: Api<DynamicObject> = match text("/metadata/namespace") {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    let made: DynamicObject = serde_json::from_value(object.clone()).expect("it is an object");
+    api.create(&PostParams::default(), &made)
+        .await
+        .unwrap_or_else(|error| panic!("{} {}: {error}", text("/kind"), text("/metadata/name")));
+    if let Some(status) = object.get("status") {
+        let patch = Patch::Merge(json!({"status": status}));
+        let patched =
+            api.patch_status(text("/metadata/name"), &PatchParams::default(), &patch).await;
+        patched.unwrap_or_else(|error| {
+            panic!("{} {}: {error}", text("/kind"), text("/metadata/name"))
+        });
+    }
+}
