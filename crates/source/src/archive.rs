@@ -13,10 +13,20 @@ pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_into, unpack_tar};
 
 use crate::tree::{Node, SourceTree};
 
-/// Modes that every archive has, whatever the disk or the repository says.
-const FILE_MODE: u32 = 0o600;
-const EXECUTABLE_MODE: u32 = 0o700;
-const DIRECTORY_MODE: u32 = 0o750;
+/// The modes of an archive's entries, whatever the disk or the repository says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    file: u32,
+    executable: u32,
+    directory: u32,
+}
+
+impl Modes {
+    /// Those of artifacts in the store.
+    pub const STORED: Self = Self { file: 0o600, executable: 0o700, directory: 0o750 };
+    /// Those of artifacts that are pushed to registries, for others to unpack.
+    pub const PUSHED: Self = Self { file: 0o644, executable: 0o755, directory: 0o755 };
+}
 
 /// What a header has room for; longer names and those beyond ASCII go into a record before it.
 const NAME_FIELD: usize = 100;
@@ -27,20 +37,29 @@ const NAME_FIELD: usize = 100;
 /// The same tree always gives the same bytes: order of a walk, root entry `.`, zero times and
 /// owners, fixed modes. Links are left out, as Flux leaves them out.
 pub fn pack(tree: &SourceTree, skip: impl Fn(&str, bool) -> bool) -> io::Result<Bytes> {
+    pack_with(tree, skip, Modes::STORED)
+}
+
+/// Packs a tree with other modes.
+pub fn pack_with(
+    tree: &SourceTree,
+    skip: impl Fn(&str, bool) -> bool,
+    modes: Modes,
+) -> io::Result<Bytes> {
     let encoder: GzEncoder<Vec<u8>> =
         GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
     let mut builder = Builder::new(encoder);
-    append(&mut builder, ".", EntryType::Directory, DIRECTORY_MODE, &[])?;
+    append(&mut builder, ".", EntryType::Directory, modes.directory, &[])?;
     for (path, node) in tree.iter() {
         match node {
             Node::Link { .. } => {}
             Node::Directory if skip(path, true) => {}
             Node::File { .. } if skip(path, false) => {}
             Node::Directory => {
-                append(&mut builder, path, EntryType::Directory, DIRECTORY_MODE, &[])?;
+                append(&mut builder, path, EntryType::Directory, modes.directory, &[])?;
             }
             Node::File { content, executable } => {
-                let mode = if *executable { EXECUTABLE_MODE } else { FILE_MODE };
+                let mode = if *executable { modes.executable } else { modes.file };
                 append(&mut builder, path, EntryType::Regular, mode, content)?;
             }
         }

@@ -60,6 +60,7 @@ pub mod git;
 pub mod http;
 pub mod ignore;
 mod listen;
+pub mod oci;
 pub mod semver;
 pub mod server;
 pub mod store;

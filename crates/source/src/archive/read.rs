@@ -164,7 +164,10 @@ fn write_file(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(if executable { super::EXECUTABLE_MODE } else { super::FILE_MODE });
+        options.mode({
+            let modes = super::Modes::STORED;
+            if executable { modes.executable } else { modes.file }
+        });
     }
     #[cfg(not(unix))]
     let _ = executable;

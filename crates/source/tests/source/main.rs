@@ -7,6 +7,8 @@ mod git_network;
 mod git_real;
 mod git_ssh;
 mod golden;
+mod oci_real;
+mod oci_registry;
 mod providers;
 mod signatures;
 mod support;

@@ -1,0 +1,37 @@
+//! OCI artifacts: a client of registries, and what verifies what it brings.
+//!
+//! ```text
+//! oci://registry/path ── Repository, Reference (name)
+//!            │
+//!            ▼
+//! RemoteRepository (client) ── Session: ping, tokens, retries ── Wire ── the network, or a MemoryRegistry
+//!   resolve, tags, image, blob, referrers, push                          (select: which tag, which layer)
+//! ```
+//!
+//! **Invariants:** what a digest names has that digest, or is not handed on; nothing a registry sends
+//! is trusted in size; credentials go to the registry and to the token server that it may name, and
+//! nowhere else.
+
+mod challenge;
+mod client;
+mod credentials;
+mod error;
+mod manifest;
+pub mod media;
+mod memory;
+mod name;
+mod push;
+mod select;
+mod session;
+mod wire;
+
+pub use client::{Fetched, Image, PullLimits, RemoteRepository};
+pub use credentials::{Credentials, CredentialsError, DockerConfig, Keyring};
+pub use error::{OciError, Refusal};
+pub use manifest::{CREATED, Descriptor, Index, Manifest, Platform, REVISION, SOURCE};
+pub use memory::{Doorkeeper, Fault, MemoryRegistry};
+pub use name::{Identifier, NameError, Reference, Repository, SCHEME};
+pub use push::NewArtifact;
+pub use select::{SelectError, layer, newest_tag};
+pub use session::{Access, RegistryAccess};
+pub use wire::{NetworkWire, Wire, WireError};

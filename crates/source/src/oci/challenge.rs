@@ -1,0 +1,168 @@
+//! What a registry asks for in `WWW-Authenticate`, and whether to go where it sends us.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use http::HeaderMap;
+use http::header::WWW_AUTHENTICATE;
+use reqwest::Url;
+
+use super::error::OciError;
+
+/// One way to show who we are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Challenge {
+    /// In lower case.
+    pub(super) scheme: String,
+    pub(super) parameters: BTreeMap<String, String>,
+}
+
+/// All the ways that an answer names.
+pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
+    let values = headers.get_all(WWW_AUTHENTICATE).iter();
+    values.filter_map(|value| parse(value.to_str().ok()?)).collect()
+}
+
+/// The first way that we know, or else just the first.
+pub(super) fn known(all: Vec<Challenge>) -> Option<Challenge> {
+    let is_known = |it: &&Challenge| matches!(it.scheme.as_str(), "basic" | "bearer");
+    all.iter().find(is_known).or(all.first()).cloned()
+}
+
+fn parse(header: &str) -> Option<Challenge> {
+    let (scheme, mut rest) = token(header);
+    if scheme.is_empty() {
+        return None;
+    }
+    let mut parameters = BTreeMap::new();
+    loop {
+        let (name, after) = token(rest.trim_start_matches([' ', '\t', ',']));
+        let Some(after) = after.strip_prefix('=').filter(|_| !name.is_empty()) else { break };
+        let (value, after) = match after.strip_prefix('"') {
+            Some(quoted) => unquote(quoted),
+            None => {
+                let (value, after) = token(after);
+                (value.to_owned(), after)
+            }
+        };
+        parameters.insert(name.to_ascii_lowercase(), value);
+        rest = after;
+    }
+    Some(Challenge { scheme: scheme.to_ascii_lowercase(), parameters })
+}
+
+fn token(text: &str) -> (&str, &str) {
+    let is_token = |sign: char| sign.is_ascii_graphic() && !"\"(),/:;<=>?@[]\\{}".contains(sign);
+    text.split_at(text.find(|sign| !is_token(sign)).unwrap_or(text.len()))
+}
+
+/// What is before the closing quote, and what is behind it.
+fn unquote(text: &str) -> (String, &str) {
+    let mut value = String::new();
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '"' => break,
+            '\\' => value.extend(signs.next()),
+            sign => value.push(sign),
+        }
+    }
+    (value, signs.as_str())
+}
+
+/// The address of the token server, if it may be asked: a registry must not send us to addresses
+/// inside the network that it cannot see itself.
+pub(super) fn realm(challenge: &Challenge, registry: &str, plain: bool) -> Result<Url, OciError> {
+    let bad = |message: String| {
+        OciError::unexpected(format!("invalid realm in www-authenticate: {message}"))
+    };
+    let Some(realm) = challenge.parameters.get("realm") else {
+        return Err(OciError::unexpected("malformed www-authenticate, missing realm: map[]"));
+    };
+    let url =
+        Url::parse(realm).map_err(|error| bad(format!("parsing realm {realm:?}: {error}")))?;
+    match url.scheme() {
+        "https" => {}
+        "http" if plain => {}
+        "http" => {
+            return Err(bad(
+                "realm scheme \"http\" not allowed for a secure registry; use https".to_owned()
+            ));
+        }
+        other => {
+            return Err(bad(format!(
+                "realm scheme {other:?} not allowed; must be https (or http for insecure registries)"
+            )));
+        }
+    }
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let with_port = url.port().map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
+    if with_port == registry {
+        return Ok(url);
+    }
+    let inside = match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(ip)) => {
+            ip.is_loopback() || ip.is_link_local() || ip.is_private() || ip.is_unspecified()
+        }
+        Ok(IpAddr::V6(ip)) => {
+            ip.is_loopback()
+                || ip.is_unicast_link_local()
+                || ip.is_unique_local()
+                || ip.is_unspecified()
+        }
+        Err(_) => false,
+    };
+    if inside {
+        return Err(bad(format!("realm host {host:?} is a private or link-local address")));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_are_read() {
+        let parsed = parse(
+            r#"Bearer realm="https://auth.test/token?x=1,2",service="r.test",scope="repository:a:pull,push", error=invalid"#,
+        )
+        .expect("a challenge");
+        assert_eq!(parsed.scheme, "bearer");
+        let pairs: Vec<(&str, &str)> =
+            parsed.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(
+            pairs,
+            [
+                ("error", "invalid"),
+                ("realm", "https://auth.test/token?x=1,2"),
+                ("scope", "repository:a:pull,push"),
+                ("service", "r.test"),
+            ]
+        );
+        assert_eq!(parse("Basic").map(|it| it.scheme), Some("basic".to_owned()));
+        assert_eq!(parse(""), None);
+        assert_eq!(parse("Bearer realm=\"unclosed").map(|it| it.parameters.len()), Some(1));
+    }
+
+    #[test]
+    fn realms_inside_the_network_are_not_asked() {
+        let asked = |address: &str, plain| {
+            let parameters = BTreeMap::from([("realm".to_owned(), address.to_owned())]);
+            let challenge = Challenge { scheme: "bearer".to_owned(), parameters };
+            realm(&challenge, "127.0.0.1:5000", plain).is_ok()
+        };
+        for (address, plain, expected) in [
+            ("https://auth.test/token", false, true),
+            ("http://auth.test/token", false, false),
+            ("http://auth.test/token", true, true),
+            ("http://127.0.0.1:5000/token", true, true),
+            ("http://127.0.0.1:5001/token", true, false),
+            ("https://169.254.169.254/latest", false, false),
+            ("https://[::1]/token", false, false),
+            ("ftp://auth.test", true, false),
+        ] {
+            assert_eq!(asked(address, plain), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! A conversation with one registry about one repository: how it is reached, who we say we are,
+//! and what is tried again.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use reqwest::Url;
+use serde::Deserialize;
+use tokio::sync::OnceCell;
+use tokio::time::sleep;
+
+use super::challenge::{Challenge, challenges, known, realm};
+use super::credentials::Credentials;
+use super::error::{OciError, Refusal};
+use super::name::Repository;
+use super::wire::{Wire, WireError};
+use crate::http::HttpOptions;
+
+/// The waits before a request is tried again.
+const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// What may be over when it is tried again.
+const PASSING: [u16; 8] = [408, 429, 499, 500, 502, 503, 504, 522];
+/// How long TLS alone is tried where plain HTTP is allowed.
+const HEAD_START: Duration = Duration::from_millis(300);
+/// A token is not larger.
+const TOKEN: u64 = 64 << 10;
+/// What we call ourselves at token servers.
+const CLIENT: &str = "sluice";
+
+/// What is to be done in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Only to read.
+    Pull,
+    /// To write too.
+    Push,
+}
+
+/// How a registry is spoken to.
+#[derive(Clone)]
+pub struct RegistryAccess {
+    /// Reaches it.
+    pub wire: Arc<dyn Wire>,
+    /// Trust, client certificate, proxy.
+    pub connection: HttpOptions,
+    /// Who we say we are.
+    pub credentials: Credentials,
+}
+
+/// A conversation about one repository. The registry is asked how it wants to be spoken to at the
+/// first request.
+pub(super) struct Session {
+    access: RegistryAccess,
+    repository: Repository,
+    scope: String,
+    greeting: OnceCell<Greeting>,
+}
+
+/// How the registry wants to be spoken to.
+struct Greeting {
+    scheme: &'static str,
+    bearer: Option<Bearer>,
+}
+
+/// Tokens from a token server.
+struct Bearer {
+    realm: Url,
+    service: String,
+    state: Mutex<Tokens>,
+}
+
+#[derive(Clone, Default)]
+struct Tokens {
+    scopes: Vec<String>,
+    token: String,
+    refresh: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct TokenAnswer {
+    token: String,
+    access_token: String,
+    refresh_token: String,
+}
+
+impl Session {
+    pub(super) fn new(access: RegistryAccess, repository: Repository, wanted: Access) -> Self {
+        let scope = repository.scope(match wanted {
+            Access::Pull => "pull",
+            Access::Push => "push,pull",
+        });
+        Self { access, repository, scope, greeting: OnceCell::new() }
+    }
+
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// The address of something in the repository.
+    pub(super) async fn url(&self, path: &str) -> Result<Url, OciError> {
+        let scheme = self.greeting().await?.scheme;
+        let (host, name) = (self.repository.registry(), self.repository.path());
+        let text = format!("{scheme}://{host}/v2/{name}/{path}");
+        Url::parse(&text).map_err(|error| OciError::unexpected(format!("parse {text:?}: {error}")))
+    }
+
+    /// Sends a request as who we are, and checks that its status is one of those.
+    pub(super) async fn call(
+        &self,
+        request: Request<Bytes>,
+        url: &Url,
+        largest: u64,
+        fine: &[StatusCode],
+    ) -> Result<Response<Bytes>, OciError> {
+        let greeting = self.greeting().await?;
+        let mut response = self.send(greeting, &request, url, largest).await?;
+        if let Some(bearer) = &greeting.bearer
+            && response.status() == StatusCode::UNAUTHORIZED
+        {
+            // The token has run out, or is not good for this.
+            let asked = challenges(response.headers());
+            if !asked.is_empty() {
+                bearer.widen(&asked);
+                self.refresh(bearer).await?;
+                response = self.send(greeting, &request, url, largest).await?;
+            }
+        }
+        if fine.contains(&response.status()) {
+            return Ok(response);
+        }
+        Err(Refusal::new(request.method(), url, &response))
+    }
+
+    async fn send(
+        &self,
+        greeting: &Greeting,
+        request: &Request<Bytes>,
+        url: &Url,
+        largest: u64,
+    ) -> Result<Response<Bytes>, OciError> {
+        let mut request = request.clone();
+        // Storage that the registry sends us to has no business with our credentials.
+        if is_at(url, self.repository.registry()) {
+            let header = match &greeting.bearer {
+                Some(bearer) => sensitive(&format!("Bearer {}", bearer.lock().token)),
+                None => self.basic(),
+            };
+            if let Some(header) = header {
+                request.headers_mut().insert(AUTHORIZATION, header);
+            }
+        }
+        self.exchange(request, url, largest).await
+    }
+
+    /// Sends a request, and again if what went wrong may pass.
+    async fn exchange(
+        &self,
+        mut request: Request<Bytes>,
+        url: &Url,
+        largest: u64,
+    ) -> Result<Response<Bytes>, OciError> {
+        *request.uri_mut() = url
+            .as_str()
+            .parse()
+            .map_err(|error| OciError::unexpected(format!("parse {:?}: {error}", url.as_str())))?;
+        let mut waits = WAITS.iter();
+        loop {
+            let sent = self.access.wire.send(&self.access.connection, request.clone(), largest);
+            let answer = sent.await;
+            let again = match &answer {
+                Ok(response) => PASSING.contains(&response.status().as_u16()),
+                Err(error) => matches!(error, WireError::Broken(_)),
+            };
+            match (answer, waits.next()) {
+                (_, Some(wait)) if again => sleep(*wait).await,
+                (answer, _) => {
+                    return answer.map_err(|cause| OciError::Unreachable {
+                        method: request.method().clone(),
+                        url: Box::new(url.clone()),
+                        cause,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Asks once how the registry wants to be spoken to.
+    async fn greeting(&self) -> Result<&Greeting, OciError> {
+        self.greeting
+            .get_or_try_init(|| async {
+                let (scheme, challenge) = self.ping().await?;
+                let bearer = match challenge {
+                    Some(challenge) if challenge.scheme == "bearer" => {
+                        let plain = scheme == "http";
+                        let realm = realm(&challenge, self.repository.registry(), plain)?;
+                        let service = challenge.parameters.get("service").cloned();
+                        let scopes = vec![self.scope.clone()];
+                        let state = Mutex::new(Tokens { scopes, ..Tokens::default() });
+                        let bearer = Bearer { realm, service: service.unwrap_or_default(), state };
+                        self.refresh(&bearer).await?;
+                        Some(bearer)
+                    }
+                    _ => None,
+                };
+                Ok(Greeting { scheme, bearer })
+            })
+            .await
+    }
+
+    /// TLS first, and plain HTTP where it is allowed and TLS fails or takes long.
+    async fn ping(&self) -> Result<(&'static str, Option<Challenge>), OciError> {
+        if !self.repository.allows_http() {
+            return Ok(("https", self.ping_with("https").await?));
+        }
+        let mut secure = std::pin::pin!(self.ping_with("https"));
+        let first = tokio::select! {
+            biased;
+            answer = &mut secure => Some(answer),
+            () = sleep(HEAD_START) => None,
+        };
+        if let Some(Ok(challenge)) = first {
+            return Ok(("https", challenge));
+        }
+        let mut plain = std::pin::pin!(self.ping_with("http"));
+        let failed = match first {
+            Some(Err(error)) => error,
+            _ => tokio::select! {
+                biased;
+                answer = &mut secure => match answer {
+                    Ok(challenge) => return Ok(("https", challenge)),
+                    Err(error) => error,
+                },
+                answer = &mut plain => match answer {
+                    Ok(challenge) => return Ok(("http", challenge)),
+                    Err(error) => {
+                        let challenge = secure.await.map_err(|first| both(first, error))?;
+                        return Ok(("https", challenge));
+                    }
+                },
+            },
+        };
+        let challenge = plain.await.map_err(|error| both(failed, error))?;
+        Ok(("http", challenge))
+    }
+
+    async fn ping_with(&self, scheme: &str) -> Result<Option<Challenge>, OciError> {
+        let text = format!("{scheme}://{}/v2/", self.repository.registry());
+        let url = Url::parse(&text)
+            .map_err(|error| OciError::unexpected(format!("parse {text:?}: {error}")))?;
+        let response = self.exchange(Request::default(), &url, TOKEN).await?;
+        match response.status() {
+            StatusCode::OK => Ok(None),
+            StatusCode::UNAUTHORIZED => Ok(known(challenges(response.headers()))),
+            _ => Err(Refusal::new(&Method::GET, &url, &response)),
+        }
+    }
+
+    /// Gets a token, with what we have or with what the last answer gave us.
+    async fn refresh(&self, bearer: &Bearer) -> Result<(), OciError> {
+        let credentials = &self.access.credentials;
+        let now = bearer.lock().clone();
+        if !credentials.registry_token.is_empty() {
+            bearer.lock().token.clone_from(&credentials.registry_token);
+            return Ok(());
+        }
+        let refresh =
+            if now.refresh.is_empty() { &credentials.identity_token } else { &now.refresh };
+        let body = if refresh.is_empty() {
+            self.token_by_get(bearer, &now.scopes).await?
+        } else {
+            match self.token_by_post(bearer, &now.scopes, refresh).await {
+                // Not every token server has this way.
+                Err(error) if error.status() == Some(404) => {
+                    self.token_by_get(bearer, &now.scopes).await?
+                }
+                answer => answer?,
+            }
+        };
+        let answer: TokenAnswer = serde_json::from_slice(&body)
+            .map_err(|_| OciError::unexpected("the token server's answer is not JSON"))?;
+        let token = if answer.access_token.is_empty() { answer.token } else { answer.access_token };
+        if token.is_empty() {
+            return Err(OciError::unexpected("no token in bearer response"));
+        }
+        let mut state = bearer.lock();
+        state.token = token;
+        if !answer.refresh_token.is_empty() {
+            state.refresh = answer.refresh_token;
+        }
+        Ok(())
+    }
+
+    async fn token_by_get(&self, bearer: &Bearer, scopes: &[String]) -> Result<Bytes, OciError> {
+        let mut url = bearer.realm.clone();
+        {
+            let mut query = url.query_pairs_mut();
+            for scope in scopes {
+                query.append_pair("scope", scope);
+            }
+            query.append_pair("service", &bearer.service);
+        }
+        let mut request = Request::new(Bytes::new());
+        if let Some(header) = self.basic() {
+            request.headers_mut().insert(AUTHORIZATION, header);
+        }
+        self.token(request, &url).await
+    }
+
+    async fn token_by_post(
+        &self,
+        bearer: &Bearer,
+        scopes: &[String],
+        refresh: &str,
+    ) -> Result<Bytes, OciError> {
+        let mut form = String::new();
+        let pairs = [
+            ("client_id", CLIENT),
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh),
+            ("scope", &scopes.join(" ")),
+            ("service", &bearer.service),
+        ];
+        for (name, value) in pairs {
+            if !form.is_empty() {
+                form.push('&');
+            }
+            let _ = write!(form, "{name}={}", encoded(value));
+        }
+        let mut request = Request::new(Bytes::from(form));
+        *request.method_mut() = Method::POST;
+        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(CONTENT_TYPE, kind);
+        self.token(request, &bearer.realm).await
+    }
+
+    async fn token(&self, request: Request<Bytes>, url: &Url) -> Result<Bytes, OciError> {
+        let method = request.method().clone();
+        let response = self.exchange(request, url, TOKEN).await?;
+        match response.status() {
+            StatusCode::OK => Ok(response.into_body()),
+            _ => Err(Refusal::new(&method, url, &response)),
+        }
+    }
+
+    /// The header with name and password, or with a token for the registry itself.
+    fn basic(&self) -> Option<HeaderValue> {
+        let credentials = &self.access.credentials;
+        if !credentials.registry_token.is_empty() {
+            return sensitive(&format!("Bearer {}", credentials.registry_token));
+        }
+        if credentials.username.is_empty() || credentials.password.is_empty() {
+            return None;
+        }
+        let both = format!("{}:{}", credentials.username, credentials.password);
+        sensitive(&format!("Basic {}", BASE64_STANDARD.encode(both)))
+    }
+}
+
+impl Bearer {
+    fn lock(&self) -> MutexGuard<'_, Tokens> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for what was asked of us too; it goes first, because some look at the first only.
+    fn widen(&self, asked: &[Challenge]) {
+        let mut state = self.lock();
+        let new: Vec<String> = asked
+            .iter()
+            .filter_map(|challenge| challenge.parameters.get("scope"))
+            .filter(|scope| !state.scopes.contains(scope))
+            .cloned()
+            .collect();
+        state.scopes.splice(..0, new);
+    }
+}
+
+fn both(first: OciError, second: OciError) -> OciError {
+    OciError::Both(Box::new(first), Box::new(second))
+}
+
+/// Whether an address is one of the registry's, whether or not the usual port is written out.
+fn is_at(url: &Url, registry: &str) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let with_port = url.port_or_known_default().map(|port| format!("{host}:{port}"));
+    (url.port().is_none() && host == registry) || with_port.as_deref() == Some(registry)
+}
+
+fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// A value of a form.
+pub(super) fn encoded(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}

@@ -1,0 +1,108 @@
+//! The seam between a client of registries and the network: one request, one answer.
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+
+use crate::http::{HttpClients, HttpError, HttpOptions};
+
+/// Why a request brought no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// The connection broke; the next one may not.
+    #[error("{0}")]
+    Broken(String),
+    /// There is none to be had, or not with these certificates.
+    #[error("{0}")]
+    Unreachable(String),
+    /// More came than is taken.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(u64),
+}
+
+/// Sends requests to registries and to those who issue tokens for them.
+pub trait Wire: Send + Sync {
+    /// Sends one request; takes at most so many bytes of the answer. Ends when it is dropped.
+    fn send<'a>(
+        &'a self,
+        connection: &'a HttpOptions,
+        request: Request<Bytes>,
+        largest: u64,
+    ) -> BoxFuture<'a, Result<Response<Bytes>, WireError>>;
+}
+
+/// The network.
+#[derive(Clone)]
+pub struct NetworkWire {
+    clients: HttpClients,
+}
+
+impl NetworkWire {
+    /// Registries that are reached with these clients.
+    pub fn new(clients: HttpClients) -> Self {
+        Self { clients }
+    }
+}
+
+impl Wire for NetworkWire {
+    fn send<'a>(
+        &'a self,
+        connection: &'a HttpOptions,
+        request: Request<Bytes>,
+        largest: u64,
+    ) -> BoxFuture<'a, Result<Response<Bytes>, WireError>> {
+        Box::pin(async move {
+            let client = self
+                .clients
+                .client(connection)
+                .map_err(|error: HttpError| WireError::Unreachable(error.to_string()))?;
+            let request = reqwest::Request::try_from(request).map_err(|error| failed(&error))?;
+            let answer = client.execute(request).await.map_err(|error| failed(&error))?;
+            let mut response = Response::new(Bytes::new());
+            *response.status_mut() = answer.status();
+            response.headers_mut().clone_from(answer.headers());
+            if answer.content_length().is_some_and(|length| length > largest) {
+                return Err(WireError::TooLarge(largest));
+            }
+            let mut body = BytesMut::new();
+            let mut stream = answer.bytes_stream();
+            while let Some(piece) = stream.next().await {
+                let piece = piece.map_err(|error| failed(&error))?;
+                if (body.len() + piece.len()) as u64 > largest {
+                    return Err(WireError::TooLarge(largest));
+                }
+                body.extend_from_slice(&piece);
+            }
+            *response.body_mut() = body.freeze();
+            Ok(response)
+        })
+    }
+}
+
+/// What happened, without the address, which the caller names: the innermost cause says it best.
+fn failed(error: &reqwest::Error) -> WireError {
+    let mut cause: &dyn std::error::Error = error;
+    let mut kind = None;
+    while let Some(next) = cause.source() {
+        cause = next;
+        kind = cause.downcast_ref().map(std::io::Error::kind).or(kind);
+    }
+    use std::io::ErrorKind;
+    match kind {
+        Some(ErrorKind::ConnectionRefused) => {
+            WireError::Unreachable("dial tcp: connect: connection refused".to_owned())
+        }
+        Some(ErrorKind::ConnectionReset) => {
+            WireError::Broken("connection reset by peer".to_owned())
+        }
+        Some(ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted) => {
+            WireError::Broken("unexpected EOF".to_owned())
+        }
+        _ if error.is_body() || error.is_decode() => WireError::Broken("unexpected EOF".to_owned()),
+        _ if cause.to_string().contains("closed before message completed") => {
+            WireError::Broken("EOF".to_owned())
+        }
+        _ => WireError::Unreachable(cause.to_string()),
+    }
+}
