@@ -11,6 +11,7 @@ pub mod dependency;
 pub mod gitrepository;
 pub mod identity;
 pub mod kustomization;
+pub mod ocirepository;
 pub mod outside;
 pub mod run;
 pub mod safety;

@@ -124,7 +124,7 @@ fn wire_sources(wiring: &mut Wiring<'_>, external: bool) {
     let context = wiring.context(Controller::Source);
     let sources = Arc::clone(&wiring.sources);
     wiring.source(context.as_ref(), &sources.git);
-    wiring.foreign_source(&sources.oci);
+    wiring.source(context.as_ref(), &sources.oci);
     wiring.foreign_source(&sources.bucket);
     if external {
         wiring.foreign_source(&sources.external);

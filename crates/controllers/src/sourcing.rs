@@ -32,6 +32,7 @@ use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
 use sluice_source::git::GitTransport;
 use sluice_source::http::HttpClients;
+use sluice_source::oci::Wire;
 use sluice_source::store::{ArtifactStore, Retention};
 
 use crate::context::Context;
@@ -56,6 +57,8 @@ pub struct Workshop {
     pub transport: Arc<dyn GitTransport>,
     /// Reaches the API of GitHub Apps.
     pub http: HttpClients,
+    /// Reaches registries.
+    pub registries: Arc<dyn Wire>,
 }
 
 /// What differs between kinds of sources.

@@ -14,8 +14,11 @@
 
 mod challenge;
 mod client;
+pub mod cosign;
 mod credentials;
+mod der;
 mod error;
+mod keys;
 mod manifest;
 pub mod media;
 mod memory;
@@ -28,6 +31,7 @@ mod wire;
 pub use client::{Fetched, Image, PullLimits, RemoteRepository};
 pub use credentials::{Credentials, CredentialsError, DockerConfig, Keyring};
 pub use error::{OciError, Refusal};
+pub use keys::{KeyError, PublicKey};
 pub use manifest::{CREATED, Descriptor, Index, Manifest, Platform, REVISION, SOURCE};
 pub use memory::{Doorkeeper, Fault, MemoryRegistry};
 pub use name::{Identifier, NameError, Reference, Repository, SCHEME};

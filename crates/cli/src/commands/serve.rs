@@ -28,6 +28,7 @@ use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
 use sluice_source::git::{GitLimits, GitTransport, Network, SshOptions};
 use sluice_source::http::{HttpClients, HttpOptions};
+use sluice_source::oci::NetworkWire;
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, Retention};
 use tokio_util::sync::CancellationToken;
@@ -166,7 +167,14 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         clock,
         chance: Arc::new(chance),
         compute: Compute::Threads,
-        workshop: Workshop { artifacts: store, advertised, retention, transport: network, http },
+        workshop: Workshop {
+            artifacts: store,
+            advertised,
+            retention,
+            transport: network,
+            registries: Arc::new(NetworkWire::new(http.clone())),
+            http,
+        },
         packed,
         outside,
         settings: Settings {

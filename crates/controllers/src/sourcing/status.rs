@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::Condition;
 use sluice_api::source::gitrepository::GitRepositoryStatus;
+use sluice_api::source::ocirepository::OCIRepositoryStatus;
 
 /// The fields that all have in common.
 pub struct Common<'s> {
@@ -53,4 +54,4 @@ macro_rules! statuses {
     (@url $this:ident $url:ident) => { Some(&mut $this.$url) };
 }
 
-statuses!(GitRepositoryStatus);
+statuses!(GitRepositoryStatus, OCIRepositoryStatus with url);

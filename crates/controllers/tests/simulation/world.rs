@@ -24,6 +24,7 @@ use sluice_controllers::safety::SafetyRule;
 use sluice_controllers::sourcing::Workshop;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{ArtifactStore as _, MemoryStore, Retention};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -129,6 +130,7 @@ impl World {
                 retention: Retention::default(),
                 transport: Arc::new(git.clone()),
                 http: HTTP.get_or_init(HttpClients::new).clone(),
+                registries: Arc::new(MemoryRegistry::new()),
             },
             packed,
             outside: Outside::sealed(Arc::new(git.clone())),

@@ -21,6 +21,7 @@ use sluice_controllers::sourcing::Workshop;
 use sluice_secrets::{Answer, Http};
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
 use tokio::task::JoinHandle;
@@ -117,6 +118,7 @@ impl Clock for Virtual {
 pub(crate) struct Ground {
     client: Client,
     pub(crate) git: MemoryTransport,
+    pub(crate) registry: MemoryRegistry,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) web: Pages,
     pub(crate) neighbours: Neighbours,
@@ -151,6 +153,7 @@ impl Ground {
         let (web, neighbours) = (Pages::default(), Neighbours::default());
         let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
         git.insert(URL, Repository::new("main"));
+        let registry = MemoryRegistry::new();
         let world = World {
             client: Client::new(service, "default"),
             clock,
@@ -162,6 +165,7 @@ impl Ground {
                 retention: Retention::default(),
                 transport: Arc::new(git.clone()),
                 http: HttpClients::new(),
+                registries: Arc::new(registry.clone()),
             },
             packed: Arc::new(Local(store.clone())),
             outside: Outside {
@@ -177,7 +181,8 @@ impl Ground {
             controllers: BTreeSet::from(Controller::ALL),
         };
         let client = Client::new(cluster.service(), "default");
-        let ground = Self { client, git, store, web, neighbours, world, requests, running: None };
+        let ground =
+            Self { client, git, registry, store, web, neighbours, world, requests, running: None };
         for crd in sluice_api::crds() {
             let group = crd["spec"]["group"].as_str().unwrap();
             if ["source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"].contains(&group) {
@@ -265,6 +270,7 @@ impl Ground {
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = match kind {
             "GitRepository" => ApiResource::from_gvk_with_plural(&gvk, "gitrepositories"),
+            "OCIRepository" => ApiResource::from_gvk_with_plural(&gvk, "ocirepositories"),
             _ => ApiResource::from_gvk(&gvk),
         };
         match namespace {

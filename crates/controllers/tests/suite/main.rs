@@ -10,5 +10,6 @@ mod ground;
 mod health;
 mod kustomizations;
 mod lasting;
+mod oci;
 mod removal;
 mod repositories;

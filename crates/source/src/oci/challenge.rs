@@ -24,7 +24,7 @@ pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
 }
 
 /// The first way that we know, or else just the first.
-pub(super) fn known(all: Vec<Challenge>) -> Option<Challenge> {
+pub(super) fn known(all: &[Challenge]) -> Option<Challenge> {
     let is_known = |it: &&Challenge| matches!(it.scheme.as_str(), "basic" | "bearer");
     all.iter().find(is_known).or(all.first()).cloned()
 }
@@ -38,12 +38,11 @@ fn parse(header: &str) -> Option<Challenge> {
     loop {
         let (name, after) = token(rest.trim_start_matches([' ', '\t', ',']));
         let Some(after) = after.strip_prefix('=').filter(|_| !name.is_empty()) else { break };
-        let (value, after) = match after.strip_prefix('"') {
-            Some(quoted) => unquote(quoted),
-            None => {
-                let (value, after) = token(after);
-                (value.to_owned(), after)
-            }
+        let (value, after) = if let Some(quoted) = after.strip_prefix('"') {
+            unquote(quoted)
+        } else {
+            let (value, after) = token(after);
+            (value.to_owned(), after)
         };
         parameters.insert(name.to_ascii_lowercase(), value);
         rest = after;

@@ -81,7 +81,8 @@ impl OciError {
 }
 
 impl Refusal {
-    pub(crate) fn new(method: &Method, url: &Url, response: &Response<Bytes>) -> OciError {
+    /// The error that an answer is.
+    pub(crate) fn of(method: &Method, url: &Url, response: &Response<Bytes>) -> OciError {
         let body = response.body();
         let body = body.get(..LONGEST_REFUSAL).unwrap_or(body);
         let parsed = serde_json::from_slice::<Diagnostics>(body).ok();
@@ -190,7 +191,7 @@ mod tests {
         let url = Url::parse("https://r.test/v2/app/manifests/v1?token=abc&n=5").expect("a URL");
         let mut response = Response::new(Bytes::from(body.to_owned()));
         *response.status_mut() = status;
-        Refusal::new(method, &url, &response).to_string()
+        Refusal::of(method, &url, &response).to_string()
     }
 
     #[test]

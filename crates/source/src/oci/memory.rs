@@ -219,15 +219,12 @@ impl MemoryRegistry {
 
     async fn serve(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
-        let body = match Limited::new(body, LARGEST).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(_) => {
-                let mut response = Response::new(Full::default());
-                *response.status_mut() = StatusCode::BAD_REQUEST;
-                return response;
-            }
+        let Ok(body) = Limited::new(body, LARGEST).collect().await else {
+            let mut response = Response::new(Full::default());
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            return response;
         };
-        match self.handle(&Request::from_parts(parts, body)) {
+        match self.handle(&Request::from_parts(parts, body.to_bytes())) {
             Outcome::Answer(response) => response.map(Full::new),
             Outcome::Stall | Outcome::Reset => pending().await,
         }

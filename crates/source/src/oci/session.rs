@@ -135,7 +135,7 @@ impl Session {
         if fine.contains(&response.status()) {
             return Ok(response);
         }
-        Err(Refusal::new(request.method(), url, &response))
+        Err(Refusal::of(request.method(), url, &response))
     }
 
     async fn send(
@@ -229,9 +229,10 @@ impl Session {
             return Ok(("https", challenge));
         }
         let mut plain = std::pin::pin!(self.ping_with("http"));
-        let failed = match first {
-            Some(Err(error)) => error,
-            _ => tokio::select! {
+        let failed = if let Some(Err(error)) = first {
+            error
+        } else {
+            tokio::select! {
                 biased;
                 answer = &mut secure => match answer {
                     Ok(challenge) => return Ok(("https", challenge)),
@@ -244,7 +245,7 @@ impl Session {
                         return Ok(("https", challenge));
                     }
                 },
-            },
+            }
         };
         let challenge = plain.await.map_err(|error| both(failed, error))?;
         Ok(("http", challenge))
@@ -257,8 +258,8 @@ impl Session {
         let response = self.exchange(Request::default(), &url, TOKEN).await?;
         match response.status() {
             StatusCode::OK => Ok(None),
-            StatusCode::UNAUTHORIZED => Ok(known(challenges(response.headers()))),
-            _ => Err(Refusal::new(&Method::GET, &url, &response)),
+            StatusCode::UNAUTHORIZED => Ok(known(&challenges(response.headers()))),
+            _ => Err(Refusal::of(&Method::GET, &url, &response)),
         }
     }
 
@@ -345,7 +346,7 @@ impl Session {
         let response = self.exchange(request, url, TOKEN).await?;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
-            _ => Err(Refusal::new(&method, url, &response)),
+            _ => Err(Refusal::of(&method, url, &response)),
         }
     }
 

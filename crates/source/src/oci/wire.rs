@@ -1,5 +1,7 @@
 //! The seam between a client of registries and the network: one request, one answer.
 
+use std::io::ErrorKind;
+
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -88,7 +90,6 @@ fn failed(error: &reqwest::Error) -> WireError {
         cause = next;
         kind = cause.downcast_ref().map(std::io::Error::kind).or(kind);
     }
-    use std::io::ErrorKind;
     match kind {
         Some(ErrorKind::ConnectionRefused) => {
             WireError::Unreachable("dial tcp: connect: connection refused".to_owned())

@@ -16,6 +16,7 @@ use tokio::process::{Child, Command};
 
 use super::support::{listing, tree};
 
+#[expect(clippy::print_stderr, reason = "a test that did not run has to say so")]
 fn program(name: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let path = home.join(".cache/sluice-peers/bin").join(name);

@@ -19,6 +19,7 @@ use sluice_source::git::{
     Cause, GitAuth, GitRemote, GitTransport, Identity, MemoryTransport, NewCommit, Repository,
 };
 use sluice_source::http::HttpClients;
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{ArtifactStore, MemoryStore, Retention};
 use sluice_ssa::ObjectKey;
 use tokio::task::JoinHandle;
@@ -108,6 +109,7 @@ impl Stage {
                 retention: Retention::default(),
                 transport: Arc::new(ByPath(self.git.clone())),
                 http: HttpClients::new(),
+                registries: Arc::new(MemoryRegistry::new()),
             },
             packed: Arc::new(Local(Arc::clone(&self.store))),
             outside: Outside::sealed(Arc::new(ByPath(self.git.clone()))),

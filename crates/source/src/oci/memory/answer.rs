@@ -187,13 +187,11 @@ fn blobs(
     digest: &str,
 ) -> Response<Bytes> {
     let blob = registry.repositories.get(name).and_then(|contents| contents.blobs.get(digest));
-    match blob {
-        Some(body) => content(request, "application/octet-stream", digest, body.clone()),
-        None => {
-            let message = "blob unknown to registry";
-            refuse(StatusCode::NOT_FOUND, "BLOB_UNKNOWN", message, &json!(digest))
-        }
+    if let Some(body) = blob {
+        return content(request, "application/octet-stream", digest, body.clone());
     }
+    let message = "blob unknown to registry";
+    refuse(StatusCode::NOT_FOUND, "BLOB_UNKNOWN", message, &json!(digest))
 }
 
 /// Uploads: begun with POST, perhaps sent in pieces with PATCH, ended with PUT.

@@ -1,0 +1,77 @@
+//! OCIRepositories: from a repository of a registry to an artifact in the store.
+//!
+//! ```text
+//! credentials ─▶ which tag, which digest ─▶ verify ─▶ pull, or nothing new ─▶ unpack or keep as it is ─▶ store
+//! ```
+//!
+//! Start reading at `reconcile.rs`; what is before and after is in [`crate::sourcing`].
+
+mod credentials;
+mod fetch;
+mod reconcile;
+mod verify;
+
+use std::time::Duration;
+
+use sluice_api::names::conditions::{
+    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, RECONCILING, SOURCE_VERIFIED, STALLED,
+    STORAGE_OPERATION_FAILED,
+};
+use sluice_api::source::ocirepository::{OCIRepository, OCIRepositoryStatus};
+use sluice_runtime::index::Reference;
+use sluice_runtime::key::Key;
+
+use crate::sourcing::{Pass, SourceController, SourceKind, Stop};
+
+/// The controller of OCIRepositories.
+pub type OciRepositories = SourceController<OCIRepository>;
+
+type OciPass<'c> = Pass<'c, OCIRepository>;
+
+impl SourceKind for OCIRepository {
+    type Status = OCIRepositoryStatus;
+
+    const WEIGHED: &'static [(&'static str, bool)] = &[
+        (STORAGE_OPERATION_FAILED, true),
+        (FETCH_FAILED, true),
+        (ARTIFACT_OUTDATED, true),
+        (ARTIFACT_IN_STORAGE, false),
+        (SOURCE_VERIFIED, false),
+        (STALLED, true),
+        (RECONCILING, true),
+    ];
+    const FAILURES: &'static [&'static str] = &[FETCH_FAILED, STORAGE_OPERATION_FAILED];
+
+    fn status(&self) -> Option<&OCIRepositoryStatus> {
+        self.status.as_ref()
+    }
+
+    fn interval(&self) -> Duration {
+        self.spec.interval.to_std()
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.spec.suspend.unwrap_or(false)
+    }
+
+    fn references(&self) -> Vec<Reference> {
+        let namespace = self.metadata.namespace.clone().unwrap_or_default();
+        let spec = &self.spec;
+        let verify = spec.verify.as_ref();
+        let secrets = [
+            spec.secret_ref.as_ref(),
+            spec.cert_secret_ref.as_ref(),
+            spec.proxy_secret_ref.as_ref(),
+            verify.and_then(|verify| verify.secret_ref.as_ref()),
+            verify.and_then(|verify| verify.trusted_root_secret_ref.as_ref()),
+        ];
+        let secrets = secrets.into_iter().flatten();
+        secrets
+            .map(|secret| Reference::new("Secret", Key::new(namespace.clone(), &secret.name)))
+            .collect()
+    }
+
+    async fn produce(controller: &OciRepositories, pass: &mut OciPass<'_>) -> Result<String, Stop> {
+        controller.make_artifact(pass).await
+    }
+}

@@ -1,0 +1,169 @@
+//! What a registry is opened with: pull secrets, certificates, a proxy, or the login of a cloud.
+
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::Api;
+use sluice_api::names::conditions::STALLED;
+use sluice_api::names::reasons::{AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED};
+use sluice_api::shared::provider::CloudProvider;
+use sluice_runtime::events::Severity;
+use sluice_source::http::{HttpOptions, TlsOptions};
+use sluice_source::oci::{
+    Access, Credentials, Keyring, PullLimits, RegistryAccess, RemoteRepository, Repository,
+};
+
+use super::{OciPass, OciRepositories};
+use crate::sourcing::Stop;
+
+/// The types of Secrets that hold docker configurations, and the keys they hold them under.
+const CONFIG: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
+const LEGACY: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
+
+impl OciRepositories {
+    /// The repository, opened with what the spec names. Nothing is asked of the registry yet.
+    pub(super) async fn open(
+        &self,
+        pass: &OciPass<'_>,
+        repository: &Repository,
+    ) -> Result<RemoteRepository, Stop> {
+        let spec = &pass.object.spec;
+        let refused = |message: String| Stop::fetch(AUTHENTICATION_FAILED, message);
+        let keyring = self.keyring(pass).await;
+        let keyring =
+            keyring.map_err(|error| refused(format!("failed to get credential: {error}")))?;
+        let proxy = match &spec.proxy_secret_ref {
+            Some(secret) => {
+                let context = |error| refused(format!("failed to get proxy address: {error}"));
+                Some(self.proxy(pass, &secret.name).await.map_err(context)?)
+            }
+            None => None,
+        };
+        // A given secret is stronger than the login of a cloud, even if nothing in it fits.
+        let credentials = match (&keyring, &spec.provider) {
+            (Some(keyring), _) => keyring.resolve(repository),
+            (None, Some(provider)) if *provider != CloudProvider::Generic => {
+                Self::log_in(pass, provider)?
+            }
+            (None, _) => Credentials::default(),
+        };
+        let tls = self.trust(pass).await.map_err(|error| {
+            refused(format!("failed to generate transport for '{}': {error}", spec.url))
+        })?;
+        let access = RegistryAccess {
+            wire: self.workshop.registries.clone(),
+            connection: HttpOptions { tls, proxy, ..HttpOptions::default() },
+            credentials,
+        };
+        let limits = PullLimits::default();
+        Ok(RemoteRepository::new(access, repository.clone(), Access::Pull, limits))
+    }
+
+    /// The pull secrets of the spec and of its service account; nothing where there are none.
+    async fn keyring(&self, pass: &OciPass<'_>) -> Result<Option<Keyring>, String> {
+        let (spec, namespace) = (&pass.object.spec, &pass.key.namespace);
+        let mut secrets = Vec::new();
+        if let Some(reference) = &spec.secret_ref {
+            let name = &reference.name;
+            let secret = self.pull_secret(namespace, name).await.map_err(|error| {
+                let message = format!("auth secret '{name}' not found");
+                pass.event(Severity::Trace, AUTHENTICATION_FAILED, &message);
+                format!("failed to get secret '{namespace}/{name}': {}", said(&error))
+            })?;
+            secrets.push(secret);
+        }
+        if let Some(account) = spec.service_account_name.as_deref().filter(|it| !it.is_empty()) {
+            let at = format!("serviceaccount '{namespace}/{account}'");
+            let api: Api<ServiceAccount> = Api::namespaced(self.context.client.clone(), namespace);
+            let found = api.get(account).await.map_err(|error| unavailable(&at, &error))?;
+            for name in found.image_pull_secrets.unwrap_or_default().iter().map(|it| &it.name) {
+                let secret = self.pull_secret(namespace, name).await.map_err(|error| {
+                    let what = unavailable(&format!("secret '{namespace}/{name}'"), &error);
+                    format!("failed to get image pull secret for {at}: {what}")
+                })?;
+                secrets.push(secret);
+            }
+        }
+        if secrets.is_empty() {
+            return Ok(None);
+        }
+        let mut keyring = Keyring::default();
+        for secret in secrets {
+            let content = |(kind, key): (&str, &str)| {
+                let data = secret.data.as_ref()?.get(key).map(|bytes| bytes.0.as_slice());
+                data.filter(|data| secret.type_.as_deref() == Some(kind) && !data.is_empty())
+            };
+            let added = match (content(CONFIG), content(LEGACY)) {
+                (Some(config), _) => keyring.add_config(config),
+                (None, Some(config)) => keyring.add_legacy(config),
+                (None, None) => Ok(()),
+            };
+            added.map_err(|error| error.to_string())?;
+        }
+        Ok(Some(keyring))
+    }
+
+    async fn pull_secret(&self, namespace: &str, name: &str) -> Result<Secret, kube::Error> {
+        Api::<Secret>::namespaced(self.context.client.clone(), namespace).get(name).await
+    }
+
+    /// Whom to trust, and how to show who we are.
+    async fn trust(&self, pass: &OciPass<'_>) -> Result<TlsOptions, String> {
+        let spec = &pass.object.spec;
+        let Some(reference) = spec.cert_secret_ref.as_ref().filter(|it| !it.name.is_empty()) else {
+            let insecure = spec.insecure.unwrap_or(false);
+            return Ok(TlsOptions { insecure, ..TlsOptions::default() });
+        };
+        let at = format!("secret '{}/{}'", pass.key.namespace, reference.name);
+        let secret = self.pull_secret(&pass.key.namespace, &reference.name).await;
+        let secret = secret.map_err(|error| unavailable(&at, &error))?;
+        let data = secret.data.unwrap_or_default();
+        let read = |key: &str, legacy: &str| {
+            data.get(key).or_else(|| data.get(legacy)).map(|it| it.0.clone()).unwrap_or_default()
+        };
+        let tls = TlsOptions {
+            authorities: read("ca.crt", "caFile"),
+            certificate: read("tls.crt", "certFile"),
+            key: read("tls.key", "keyFile"),
+            insecure: false,
+        };
+        match (tls.certificate.is_empty(), tls.key.is_empty()) {
+            (false, true) => Err(format!("{at} contains 'tls.crt' but missing 'tls.key'")),
+            (true, false) => Err(format!("{at} contains 'tls.key' but missing 'tls.crt'")),
+            (true, true) if tls.authorities.is_empty() => {
+                Err(format!("{at} must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'"))
+            }
+            _ => Ok(tls),
+        }
+    }
+
+    /// The login that a cloud gives to the identity of this process.
+    fn log_in(pass: &OciPass<'_>, provider: &CloudProvider) -> Result<Credentials, Stop> {
+        let spec = &pass.object.spec;
+        if spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty()) {
+            // Only the stall says it: nothing was fetched that could have failed.
+            return Err(Stop::Failed {
+                condition: STALLED,
+                reason: FEATURE_GATE_DISABLED.to_owned(),
+                message: "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
+                stalls: true,
+            });
+        }
+        let name = provider.as_str();
+        let message = format!("failed to get credential from {name}: not supported");
+        Err(Stop::fetch(AUTHENTICATION_FAILED, message))
+    }
+}
+
+/// That something is not there, or could not be asked for.
+fn unavailable(what: &str, error: &kube::Error) -> String {
+    if matches!(error, kube::Error::Api(status) if status.code == 404) {
+        return format!("{what} not found");
+    }
+    format!("failed to get {what}: {}", said(error))
+}
+
+fn said(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,89 @@
+//! Public keys, and whether a signature is theirs.
+
+use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
+
+use super::der::{BIT_STRING, OBJECT, Reader, SEQUENCE, pem_blocks};
+
+const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
+const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
+const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
+
+/// Why a text is no public key, in the words of Sigstore's library.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// No PEM.
+    #[error("PEM decoding failed")]
+    Pem,
+    /// Something else in PEM.
+    #[error("unknown Public key PEM file type: {0}. Are you passing the correct public key?")]
+    Label(String),
+    /// A key of a kind that is not supported.
+    #[error("unsupported public key type")]
+    Unsupported,
+}
+
+/// A public key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicKey {
+    kind: Kind,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    P256,
+    P384,
+    Rsa,
+    Ed25519,
+}
+
+impl PublicKey {
+    /// Reads a key in PEM.
+    pub fn of_pem(text: &[u8]) -> Result<Self, KeyError> {
+        let blocks = pem_blocks(text);
+        let (label, content) = blocks.first().ok_or(KeyError::Pem)?;
+        match label.as_str() {
+            "PUBLIC KEY" => Self::of_spki(content).ok_or(KeyError::Unsupported),
+            "RSA PUBLIC KEY" => Ok(Self { kind: Kind::Rsa, bytes: content.clone() }),
+            other => Err(KeyError::Label(other.to_owned())),
+        }
+    }
+
+    /// Reads a key as certificates have it.
+    pub(super) fn of_spki(der: &[u8]) -> Option<Self> {
+        let mut outer = Reader(der);
+        let whole = outer.expect(SEQUENCE)?;
+        let mut inner = Reader(whole.content);
+        let mut algorithm = inner.open(SEQUENCE)?;
+        let oid = algorithm.expect(OBJECT)?.content;
+        // The first byte says how many bits of the last one are none.
+        let (unused, bytes) = inner.expect(BIT_STRING)?.content.split_first()?;
+        if *unused != 0 {
+            return None;
+        }
+        let kind = match oid {
+            EC => match algorithm.expect(OBJECT)?.content {
+                P256 => Kind::P256,
+                P384 => Kind::P384,
+                _ => return None,
+            },
+            RSA => Kind::Rsa,
+            ED25519 => Kind::Ed25519,
+            _ => return None,
+        };
+        Some(Self { kind, bytes: bytes.to_vec() })
+    }
+
+    /// Whether a signature of a message is this key's, with SHA-256 as cosign has it.
+    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let algorithm: &dyn VerificationAlgorithm = match self.kind {
+            Kind::P256 => &signature::ECDSA_P256_SHA256_ASN1,
+            Kind::P384 => &signature::ECDSA_P384_SHA256_ASN1,
+            Kind::Rsa => &signature::RSA_PKCS1_2048_8192_SHA256,
+            Kind::Ed25519 => &signature::ED25519,
+        };
+        UnparsedPublicKey::new(algorithm, &self.bytes).verify(message, signature).is_ok()
+    }
+}
