@@ -19,4 +19,5 @@ pub mod queue;
 pub mod status;
 pub mod store;
 pub mod watch;
+pub mod watches;
 pub mod worker;

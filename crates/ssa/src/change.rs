@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::contest::Contest;
+use crate::imprint::Imprint;
 use crate::object::ObjectKey;
 
 /// What was done to an object.
@@ -53,6 +55,17 @@ pub struct Change {
     /// The object as the server last showed it, without managed fields: where a wait for health
     /// starts from. Absent if it was skipped or deleted.
     pub state: Option<Value>,
+    /// What was left on it, and a digest of what was applied; only where that was asked for.
+    pub imprint: Option<(Imprint, u64)>,
+    /// From whom it was taken back.
+    pub contest: Option<Contest>,
+}
+
+impl Change {
+    /// A change of which nothing more is known.
+    pub fn new(key: ObjectKey, action: Action) -> Self {
+        Self { key, action, state: None, imprint: None, contest: None }
+    }
 }
 
 /// Without the object, which may be a Secret.

@@ -16,11 +16,13 @@
 
 mod apply;
 mod change;
+mod contest;
 mod discovery;
 mod drift;
 mod failure;
 mod health;
 mod ignore;
+mod imprint;
 mod inventory;
 mod managers;
 mod metadata;
@@ -33,11 +35,13 @@ mod wait;
 
 pub use apply::{Applier, ApplyOptions, Desired, Knowledge, Planned};
 pub use change::{Action, Change, ChangeSet};
+pub use contest::Contest;
 pub use discovery::Discovery;
 pub use drift::{Difference, differences, has_drifted, mask_secrets, render};
 pub use failure::{ApiError, ApplyError, ErrorClass, Failure, Place};
 pub use health::{HealthCheckError, HealthChecks, Seen};
 pub use ignore::{IgnoreError, IgnoreRules};
+pub use imprint::{Imprint, digest};
 pub use inventory::Inventory;
 pub use managers::{Cleanup, FieldManager, Operation};
 pub use metadata::{Marks, Owner, set_metadata};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluice_schema::smd;
 
-use crate::metadata;
+use crate::metadata::{self, entries};
 
 /// How a manager wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,11 @@ pub struct Cleanup {
 }
 
 impl Cleanup {
+    /// Whether the fields of an entry become ours.
+    pub(crate) fn takes_over(&self, entry: &Value) -> bool {
+        self.managers.iter().any(|manager| manager.matches(entry))
+    }
+
     /// The JSON patch for an object, or nothing if it is clean.
     pub(crate) fn patch(&self, live: &Value, field_manager: &str) -> Option<Value> {
         let mut operations = Vec::new();
@@ -98,10 +103,6 @@ fn remove_keys(
         let path = format!("/metadata/{field}/{}", key.replace('/', "~1"));
         operations.push(json!({"op": "remove", "path": path}));
     }
-}
-
-fn entries(live: &Value) -> &[Value] {
-    live.pointer("/metadata/managedFields").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The entries after the managers that give way were merged into our own, which comes last.

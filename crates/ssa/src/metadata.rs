@@ -30,6 +30,12 @@ impl Owner {
         ])
     }
 
+    /// Namespace and name of the owner that an object's labels name.
+    pub fn marked(&self, object: &Value) -> Option<(String, String)> {
+        let label = |field: &str| entry(object, "labels", &format!("{}/{field}", self.group));
+        Some((label("namespace")?.to_owned(), label("name")?.to_owned()))
+    }
+
     /// The label selector for the objects of one owner.
     pub fn selector(&self, name: &str, namespace: &str) -> String {
         let pairs = self.labels(name, namespace).into_iter();
@@ -72,6 +78,17 @@ fn child<'m>(map: &'m mut Map<String, Value>, field: &str) -> Option<&'m mut Map
 /// A label's or annotation's text.
 fn entry<'v>(object: &'v Value, field: &str, key: &str) -> Option<&'v str> {
     object.get("metadata")?.get(field)?.get(key)?.as_str()
+}
+
+/// The entries of an object's managed fields.
+pub(crate) fn entries(object: &Value) -> &[Value] {
+    object.pointer("/metadata/managedFields").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whether an entry of the managed fields is that of what this manager applied.
+pub(crate) fn is_own_entry(entry: &Value, manager: &str) -> bool {
+    let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
+    text("manager") == manager && text("operation") == "Apply" && text("subresource").is_empty()
 }
 
 /// Labels of an object; what is no text is left out.

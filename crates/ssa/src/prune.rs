@@ -151,7 +151,7 @@ impl Applier {
                     failures.push(failure);
                     Action::Unknown
                 });
-                changes.entries.push(Change { key, action, state: None });
+                changes.entries.push(Change::new(key, action));
             }
         }
         if failures.is_empty() { Ok(changes) } else { Err(DeleteError { failures, changes }) }

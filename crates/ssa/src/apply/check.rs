@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::{Applier, ApplyOptions, Defined, Desired, Pending};
 use crate::change::{Action, Change};
+use crate::contest::Contest;
 use crate::drift::has_drifted;
 use crate::failure::{ApiError, Failure};
+use crate::imprint::{Imprint, digest};
 use crate::managers;
 use crate::metadata::has_mark;
 use crate::normalise::drop_invalid_bundle;
@@ -70,15 +72,11 @@ impl Applier {
         defined: &Defined,
     ) -> Result<Verdict, Failure> {
         if let Some(knowledge) = &options.knowledge
-            && let Some(state) = knowledge.settled(&key, &object)
+            && let Some(change) = knowledge.settled(&key, &object)
         {
-            let key = ObjectKey::of(&state);
-            return Ok(Verdict::Done(Change {
-                key,
-                action: Action::Unchanged,
-                state: Some(state),
-            }));
+            return Ok(Verdict::Done(change));
         }
+        let digest = options.imprint.then(|| digest(&object));
         let resource =
             self.resolve(&key, defined).await.map_err(|error| Failure::dry_run(&key, &error))?;
         let mut live = self.read(&resource, &key).await?;
@@ -103,7 +101,7 @@ impl Applier {
         let merged = match resource.apply(&self.client, &object, manager, true).await {
             Ok(merged) => merged,
             Err(error) if is_forced(&object, live.as_ref(), options, &error) => {
-                let pending = Pending::recreate(key, resource, object, live);
+                let pending = Pending::recreate(key, resource, object, live, digest);
                 return Ok(Verdict::Write(Box::new(pending)));
             }
             Err(error) => {
@@ -120,10 +118,13 @@ impl Applier {
         let cleanup = cleanup.and_then(|live| options.cleanup.patch(live, manager));
         must_write |= cleanup.is_some();
         if !must_write && !has_drifted(live.as_ref(), &merged, &options.ignore) {
+            let imprint = live.as_ref().and_then(|live| self.imprint(live, digest, options));
             let state = live.map(without_managed_fields);
             let key = ObjectKey::of(&merged);
-            return Ok(Verdict::Done(Change { key, action: Action::Unchanged, state }));
+            let change = Change::new(key, Action::Unchanged);
+            return Ok(Verdict::Done(Change { state, imprint, ..change }));
         }
+        let contest = live.as_ref().and_then(|live| Contest::between(live, &merged, &self.owner));
         Ok(Verdict::Write(Box::new(Pending {
             key: ObjectKey::of(&merged),
             resource,
@@ -131,6 +132,8 @@ impl Applier {
             live,
             merged: Some(merged),
             cleanup,
+            digest,
+            contest,
         })))
     }
 
@@ -153,6 +156,17 @@ impl Applier {
                 resolved => return resolved,
             }
         }
+    }
+
+    /// What applying left on an object, if that is asked for.
+    pub(super) fn imprint(
+        &self,
+        object: &Value,
+        digest: Option<u64>,
+        options: &ApplyOptions,
+    ) -> Option<(Imprint, u64)> {
+        let metadata = object.get("metadata")?;
+        Some((Imprint::of(metadata, &self.owner, options), digest?))
     }
 
     /// The object in the cluster. That it cannot be read for lack of rights is no reason not to apply.
@@ -189,11 +203,8 @@ pub(super) fn skipped(
     let excluded = has_mark(object, &options.exclusions)
         || live.is_some_and(|live| has_mark(live, &options.exclusions));
     let present = live.is_some() && has_mark(object, &options.if_not_present);
-    (excluded || present).then(|| Change {
-        key: live.map_or_else(|| key.clone(), ObjectKey::of),
-        action: Action::Skipped,
-        state: None,
-    })
+    (excluded || present)
+        .then(|| Change::new(live.map_or_else(|| key.clone(), ObjectKey::of), Action::Skipped))
 }
 
 /// Whether an object is to be recreated because of an error: never one that is not there, since

@@ -11,6 +11,7 @@ use sluice_api::names::annotations::{
 };
 use sluice_api::names::{DISABLED, ENABLED};
 
+use crate::change::Change;
 use crate::ignore::IgnoreRules;
 use crate::managers::{Cleanup, FieldManager, Operation};
 use crate::metadata::{Marks, Owner};
@@ -19,9 +20,9 @@ use crate::order::GroupKind;
 
 /// What somebody who watches the cluster knows about it. Saves looking at objects that nobody touched.
 pub trait Knowledge: Debug + Send + Sync {
-    /// The object in the cluster, if it was applied from exactly this one and has not been touched
-    /// since. It is then neither read nor tried.
-    fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Value>;
+    /// That the object is unchanged, under the name the server has for it, if it was applied from exactly
+    /// this one and has not been touched since. It is then neither read nor tried.
+    fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Change>;
 }
 
 /// How objects are applied.
@@ -47,6 +48,8 @@ pub struct ApplyOptions {
     pub wait_timeout: Duration,
     /// What is known about the cluster without asking it.
     pub knowledge: Option<Arc<dyn Knowledge>>,
+    /// Whether changes tell what was left on each object.
+    pub imprint: bool,
 }
 
 impl Default for ApplyOptions {
@@ -62,6 +65,7 @@ impl Default for ApplyOptions {
             ignore: IgnoreRules::default(),
             wait_timeout: Duration::from_mins(1),
             knowledge: None,
+            imprint: false,
         }
     }
 }

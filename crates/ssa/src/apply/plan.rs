@@ -51,10 +51,8 @@ impl Applier {
     ) -> Result<Planned, Failure> {
         drop_invalid_bundle(&mut object);
         let key = ObjectKey::of(&object);
-        let created = |key: ObjectKey| Planned {
-            change: Change { key, action: Action::Created, state: None },
-            drift: None,
-        };
+        let created =
+            |key: ObjectKey| Planned { change: Change::new(key, Action::Created), drift: None };
         let resource = match self.discovery.resolve(&self.client, &key).await {
             Ok(resource) => resource,
             Err(ApiError::NoMatch { .. })
@@ -92,6 +90,6 @@ impl Applier {
             mask_secrets(&mut live, &mut merged);
             (live, merged)
         });
-        Ok(Planned { change: Change { key, action, state: None }, drift })
+        Ok(Planned { change: Change::new(key, action), drift })
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::check::without_managed_fields;
 use super::{Applier, ApplyOptions};
 use crate::change::{Action, Change};
+use crate::contest::Contest;
 use crate::failure::{ErrorClass, Failure};
 use crate::object::ObjectKey;
 use crate::prune::Propagation;
@@ -21,6 +22,10 @@ pub(super) struct Pending {
     pub(super) merged: Option<Value>,
     /// The patch that takes fields over.
     pub(super) cleanup: Option<Value>,
+    /// The digest of what is applied, where it is asked for.
+    pub(super) digest: Option<u64>,
+    /// From whom fields are taken.
+    pub(super) contest: Option<Contest>,
 }
 
 impl Pending {
@@ -30,8 +35,9 @@ impl Pending {
         resource: Resource,
         payload: Value,
         live: Option<Value>,
+        digest: Option<u64>,
     ) -> Self {
-        Self { key, resource, payload, live, merged: None, cleanup: None }
+        Self { key, resource, payload, live, merged: None, cleanup: None, digest, contest: None }
     }
 }
 
@@ -41,7 +47,8 @@ impl Applier {
         pending: Pending,
         options: &ApplyOptions,
     ) -> Result<Change, Failure> {
-        let Pending { key, resource, mut payload, mut live, merged, cleanup } = pending;
+        let Pending { key, resource, mut payload, mut live, merged, cleanup, digest, contest } =
+            pending;
         if let Some(patch) = cleanup {
             let cleaned = self.patch(&resource, &key, &patch).await.map_err(|error| {
                 Failure::of(&key, "metadata.managedFields cleanup failed", &error)
@@ -68,7 +75,9 @@ impl Applier {
             Ok(applied) => Ok(Change {
                 key: ObjectKey::of(&applied),
                 action,
+                imprint: self.imprint(&applied, digest, options),
                 state: Some(without_managed_fields(applied)),
+                contest,
             }),
             // Without a dry run, this is the first word on what is made anew.
             Err(error) if merged.is_none() => Err(Failure::dry_run(&key, &error)),

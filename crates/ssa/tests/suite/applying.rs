@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::shared::kustomize::IgnoreRule;
-use sluice_ssa::{Action, IgnoreRules, Inventory, Knowledge, ObjectId, ObjectKey};
+use sluice_ssa::{Action, Change, IgnoreRules, Inventory, Knowledge, ObjectId, ObjectKey};
 
 use crate::ground::{
     Ground, config_map, deployment, namespace, options, owned, widget, widget_definition,
@@ -190,9 +190,10 @@ async fn ignored_fields_stay_as_others_set_them() {
 struct Remembered(BTreeMap<ObjectId, (Value, Value)>);
 
 impl Knowledge for Remembered {
-    fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Value> {
+    fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Change> {
         let (applied, state) = self.0.get(&key.id)?;
-        (applied == desired).then(|| state.clone())
+        let change = Change::new(ObjectKey::of(state), Action::Unchanged);
+        (applied == desired).then(|| Change { state: Some(state.clone()), ..change })
     }
 }
 
