@@ -13,6 +13,7 @@ use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
+use crate::drift::DriftMode;
 use crate::outside::Outside;
 use crate::safety::SafetyRule;
 
@@ -43,6 +44,8 @@ pub struct Settings {
     pub fail_fast: bool,
     /// `ExternalArtifact`
     pub external_artifacts: bool,
+    /// `--default-drift`: what is done about changes in the cluster where no annotation says it.
+    pub drift: DriftMode,
     /// `ObjectLevelWorkloadIdentity`
     pub object_level_workload_identity: bool,
     /// `--default-decryption-service-account`
@@ -84,6 +87,7 @@ impl Default for Settings {
             additive_cel_dependency_check: false,
             fail_fast: true,
             external_artifacts: false,
+            drift: DriftMode::Interval,
             switched_off: None,
             object_level_workload_identity: false,
             default_decryption_service_account: None,

@@ -9,6 +9,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use sluice_runtime::key::Key;
+use sluice_ssa::{ObjectId, ObjectKey};
 
 /// How many dependencies one object may name.
 const MOST: usize = 100;
@@ -42,6 +43,25 @@ struct Written {
 }
 
 impl Dependency {
+    /// The group of its kind.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// Its name to the API server.
+    pub fn object(&self) -> ObjectKey {
+        let version = self.api_version.rsplit('/').next().unwrap_or_default();
+        ObjectKey {
+            id: ObjectId {
+                group: self.group().to_owned(),
+                kind: self.kind.clone(),
+                namespace: self.key.namespace.clone(),
+                name: self.key.name.clone(),
+            },
+            version: version.to_owned(),
+        }
+    }
+
     /// Reads the annotation of an object in `namespace`.
     pub fn parse_all(text: &str, namespace: &str) -> Result<Vec<Self>, DependencyError> {
         let value = sluice_yaml::to_json(text.as_bytes(), sluice_yaml::Duplicates::Reject)

@@ -13,36 +13,52 @@ mod bases;
 mod build;
 mod decryption;
 mod dependencies;
+mod drifting;
 mod finalize;
 mod guard;
+mod handover;
 mod health;
 mod history;
 mod pass;
 mod reconcile;
 mod references;
+mod schedule;
 mod stop;
 mod timing;
 mod variables;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
+use sluice_api::names::sluice::{DEPENDS_ON, DRIFT, PRUNE_GUARD};
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::index::{Index, Reference};
 use sluice_runtime::key::Key;
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
+use sluice_runtime::watches::{Topic, Watches};
 use sluice_runtime::worker::Reconcile;
+use sluice_ssa::{ApplyOptions, Owner};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
+use crate::drift::Drift;
 use crate::sources::Sources;
 use crate::sourcing::is_due;
 use crate::waking::{Consumes, Wakes};
+use handover::HandOver;
 use pass::Pass;
+use schedule::Schedule;
+
+/// How many kinds are watched at most for what becomes of their objects.
+const MOST_WATCHES: usize = 500;
+
+/// Annotations that change what a pass does.
+const STEERING: [&str; 3] = [DEPENDS_ON, DRIFT, PRUNE_GUARD];
 
 /// The controller of Kustomizations.
 pub struct Kustomizations {
@@ -52,20 +68,62 @@ pub struct Kustomizations {
     queue: Arc<Queue>,
     index: Index,
     /// What is being worked on, and how to call its waiting off.
-    running: Mutex<BTreeMap<Key, CancellationToken>>,
+    running: Mutex<BTreeMap<Key, Running>>,
+    schedule: Schedule,
+    drift: Drift,
+    watches: Watches,
+    handover: HandOver,
+    /// Those that wait for objects of other kinds.
+    waiting: Mutex<BTreeSet<Key>>,
+}
+
+/// A pass that is under way.
+struct Running {
+    cancel: CancellationToken,
+    /// What called its waiting off.
+    by: Option<String>,
 }
 
 impl Kustomizations {
     /// A controller over these stores. The changes that the watches tell of have to be handed to it.
-    pub fn new(context: Context, sources: Arc<Sources>, queue: Arc<Queue>) -> Self {
-        Self {
-            context,
-            store: Arc::default(),
-            sources,
-            queue,
-            index: Index::default(),
-            running: Mutex::default(),
-        }
+    /// The future runs the watches of other kinds; it has to run beside the workers.
+    pub fn new(
+        context: Context,
+        sources: Arc<Sources>,
+        queue: Arc<Queue>,
+    ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
+        let mut watching = None;
+        let owner = Owner::kustomize();
+        let options = ApplyOptions::kustomize(&owner, &context.settings.disallowed_field_managers);
+        let controller = Arc::new_cyclic(|weak: &Weak<Self>| {
+            let weak = weak.clone();
+            let tell = move |topic: &Topic, told| {
+                if let Some(controller) = weak.upgrade() {
+                    controller.on_metadata(topic, told);
+                }
+            };
+            let (watches, run) = Watches::new(MOST_WATCHES, Arc::new(tell));
+            watching = Some(run);
+            Self {
+                drift: Drift::new(Arc::clone(&context.clock), owner, options),
+                context,
+                store: Arc::default(),
+                sources,
+                queue,
+                index: Index::default(),
+                running: Mutex::default(),
+                schedule: Schedule::default(),
+                watches,
+                handover: HandOver::default(),
+                waiting: Mutex::default(),
+            }
+        });
+        let watching = async move {
+            if let Some(watching) = watching {
+                watching.await;
+            }
+        };
+        (controller, watching)
     }
 
     /// Where the watch puts Kustomizations.
@@ -76,34 +134,75 @@ impl Kustomizations {
     /// A Kustomization changed: it is due if its spec changed or somebody asks, and those that depend on it
     /// are due if it became ready or moved on.
     pub fn on_change(&self, change: &Change<Kustomization>) {
+        for waiting in self.handover.released(change) {
+            self.ask(&waiting);
+        }
         let Some(after) = &change.after else {
-            self.index.set(&change.key, []);
-            self.queue.forget(&change.key);
+            self.forget(&change.key);
             return;
         };
         self.index.set(&change.key, references::all(after));
-        if is_due(change.before.as_deref(), &**after) {
-            self.cancel(&change.key);
-            self.queue.add(&change.key);
+        if is_due(change.before.as_deref(), &**after) || is_steered(change) {
+            self.cancel(&change.key, &source_text(after));
+            self.ask(&change.key);
         }
+        let name = references::any_kind(GROUP, "Kustomization");
+        self.wake_waiting(&Reference::new(name, change.key.clone()));
         if change.before.as_deref().map(readiness) != Some(readiness(after)) {
             self.wake(&Reference::new("Kustomization", change.key.clone()));
         }
     }
 
-    /// Calls off the waiting of a pass: there is something newer to do.
-    fn cancel(&self, key: &Key) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(token) = running.get(key) {
-            token.cancel();
+    /// A whole pass is due.
+    fn ask(&self, key: &Key) {
+        self.schedule.ask(key);
+        self.queue.add(key);
+    }
+
+    /// Forgets one that is gone.
+    fn forget(&self, key: &Key) {
+        self.index.set(key, []);
+        self.queue.forget(key);
+        self.schedule.forget(key);
+        self.unwatch(key);
+        self.watches.want(&dependencies::watcher(key), Vec::new());
+        self.handover.forget(key);
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// Makes those due that wait for an object of any kind.
+    fn wake_waiting(&self, reference: &Reference) {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_empty() {
+            return;
         }
+        for key in self.index.referrers(reference) {
+            if waiting.contains(&key) {
+                self.ask(&key);
+            }
+        }
+    }
+
+    /// Calls off the waiting of a pass: something made another one due.
+    fn cancel(&self, key: &Key, by: &str) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = running.get_mut(key) {
+            running.by = Some(by.to_owned());
+            running.cancel.cancel();
+        }
+    }
+
+    /// What called the waiting of the pass off that is under way.
+    fn canceled_by(&self, key: &Key) -> Option<String> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.get(key).and_then(|running| running.by.clone())
     }
 }
 
 impl Wakes for Kustomizations {
     fn wake(&self, reference: &Reference) {
         for key in self.index.referrers(reference) {
-            self.queue.add(&key);
+            self.ask(&key);
         }
     }
 
@@ -127,8 +226,8 @@ impl Consumes for Kustomizations {
             if applied == after && object.as_deref().is_some_and(is_ready) {
                 continue;
             }
-            self.cancel(&key);
-            self.queue.add(&key);
+            self.cancel(&key, &format!("{}/{}", source.kind, source.key));
+            self.ask(&key);
         }
     }
 }
@@ -138,12 +237,38 @@ impl Reconcile for Kustomizations {
         let Some(object) = self.store.get(&key) else { return Next::Event };
         let cancel = CancellationToken::new();
         let lock = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        lock().insert(key.clone(), cancel.clone());
+        lock().insert(key.clone(), Running { cancel: cancel.clone(), by: None });
+        self.drift.enter(&key);
         let mut pass = Pass::begin(self, object);
-        let next = self.pass(&mut pass, cancel).await;
+        let next = if self.drift.has_untold(&key) && !self.schedule.is_due(&key) {
+            self.warn(&mut pass).await
+        } else {
+            self.schedule.begin(&key);
+            let next = self.pass(&mut pass, cancel).await;
+            self.schedule.end(&key, next);
+            next
+        };
         lock().remove(&key);
+        for foreign in self.drift.leave(&key) {
+            self.on_foreign(&foreign);
+        }
         next
     }
+}
+
+/// Whether an annotation of ours changed, which no generation tells of.
+fn is_steered(change: &Change<Kustomization>) -> bool {
+    let steering = |object: Option<&Arc<Kustomization>>| {
+        let annotations = object.and_then(|object| object.metadata.annotations.clone());
+        let annotations = annotations.unwrap_or_default().into_iter();
+        annotations.filter(|(name, _)| STEERING.contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    steering(change.before.as_ref()) != steering(change.after.as_ref())
+}
+
+fn source_text(object: &Kustomization) -> String {
+    let source = references::source(object);
+    format!("{}/{}", source.kind, source.key)
 }
 
 fn is_ready(object: &Kustomization) -> bool {

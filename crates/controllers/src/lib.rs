@@ -8,6 +8,7 @@ pub mod client;
 pub mod compute;
 pub mod context;
 pub mod dependency;
+pub mod drift;
 pub mod gitrepository;
 pub mod identity;
 pub mod kustomization;

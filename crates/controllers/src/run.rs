@@ -112,7 +112,8 @@ pub async fn run(world: World, stop: CancellationToken) {
 fn wire_kustomizations(wiring: &mut Wiring<'_>) {
     let Some(context) = wiring.context(Controller::Kustomize) else { return };
     let (queue, sources) = (Wiring::queue(), Arc::clone(&wiring.sources));
-    let controller = Arc::new(Kustomizations::new(context, sources, Arc::clone(&queue)));
+    let (controller, watching) = Kustomizations::new(context, sources, Arc::clone(&queue));
+    wiring.tasks.spawn(watching);
     wiring.consumer(Arc::clone(&controller) as _);
     wiring.controller(queue, &controller);
     let store = Arc::clone(controller.store());

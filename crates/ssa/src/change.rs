@@ -104,6 +104,13 @@ impl ChangeSet {
         lines.join("\n")
     }
 
+    /// The entries with any other action.
+    #[must_use]
+    pub fn without(&self, action: Action) -> Self {
+        let others = self.entries.iter().filter(|entry| entry.action != action);
+        Self { entries: others.cloned().collect() }
+    }
+
     /// Actions by object.
     pub fn by_subject(&self) -> BTreeMap<String, &'static str> {
         self.entries.iter().map(|entry| (entry.key.to_string(), entry.action.as_str())).collect()

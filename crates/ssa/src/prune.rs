@@ -1,6 +1,6 @@
 //! Deleting objects that are ours and no longer wanted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use futures::{StreamExt as _, stream};
@@ -13,7 +13,7 @@ use crate::apply::Applier;
 use crate::change::{Action, Change, ChangeSet};
 use crate::failure::{ErrorClass, Failure};
 use crate::metadata::{self, Marks, Owner, has_mark};
-use crate::object::ObjectKey;
+use crate::object::{ObjectId, ObjectKey};
 
 /// What becomes of the objects an object owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct DeleteOptions {
     pub owner_labels: BTreeMap<String, String>,
     /// Marks of objects that stay.
     pub exclusions: Marks,
+    /// Objects that stay for somebody else, although they are ours; they count as unchanged.
+    pub spared: BTreeSet<ObjectId>,
     /// Whether only the very object that was looked at is deleted, and not one that took its name since. Off
     /// only in simulations of what that leads to.
     #[doc(hidden)]
@@ -63,6 +65,7 @@ impl DeleteOptions {
                 mark(KUSTOMIZE_RECONCILE, DISABLED),
                 mark(KUSTOMIZE_SSA, ssa::IGNORE),
             ],
+            spared: BTreeSet::new(),
             very_object: true,
         }
     }
@@ -194,6 +197,9 @@ impl Applier {
             .all(|(name, value)| labels.get(name.as_str()) == Some(&value.as_str()));
         if !is_ours || has_mark(&live, &options.exclusions) {
             return Ok(Action::Skipped);
+        }
+        if options.spared.contains(&key.id) {
+            return Ok(Action::Unchanged);
         }
         if live.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string) {
             return Ok(Action::Deleted);

@@ -21,3 +21,23 @@ super::words! {
 
 /// The label by which an object joins a component of a topology.
 pub const COMPONENT: &str = "topology.sluice.dev/component";
+
+/// Types of conditions that Sluice adds to those of Flux. Upstream's tools look at none of them.
+pub mod conditions {
+    /// An object is changed again and again by somebody else, and is left to the interval.
+    pub const FIGHTING: &str = "Fighting";
+    /// Changes in the cluster are to be seen at once and cannot be: the interval has to do.
+    pub const UNWATCHED: &str = "Unwatched";
+    /// Objects that are no longer wanted here stay for others that want them.
+    pub const HANDING_OVER: &str = "HandingOver";
+}
+
+/// Reasons of Sluice's own conditions and events.
+pub mod reasons {
+    /// Two sides want an object to be different.
+    pub const CONTESTED: &str = "Contested";
+    /// There is more to watch than may be watched.
+    pub const LIMIT_REACHED: &str = "LimitReached";
+    /// Somebody else holds the object.
+    pub const CLAIMED: &str = "Claimed";
+}

@@ -3,10 +3,11 @@
 use sluice_api::names::reasons::{
     HEALTH_CHECK_FAILED, PROGRESSING, PRUNE_FAILED, RECONCILIATION_FAILED, RECONCILIATION_SUCCEEDED,
 };
+use sluice_api::names::sluice::conditions::HANDING_OVER;
 use sluice_api::shared::artifact::Artifact;
 use sluice_runtime::events::Severity;
 use sluice_ssa::{
-    Applier, ApplyOptions, DeleteOptions, HealthChecks, IgnoreRules, Inventory, Owner,
+    Action, Applier, ApplyOptions, DeleteOptions, HealthChecks, IgnoreRules, Inventory, Owner,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,7 @@ impl Kustomizations {
         let Built { objects, digest, .. } = built;
         let settings = &self.context.settings;
         let owner = Owner::kustomize();
+        let watching = self.watching(&pass.object, &target)?;
         let applier = Applier::new(
             target.client,
             target.discovery,
@@ -50,7 +52,9 @@ impl Kustomizations {
         };
         // Before anything is applied, everything that may be applied is remembered: a crash orphans nothing.
         pass.conditions.mark_reconciling(PROGRESSING, &progress("Detecting drift"));
-        let union = old.union(&Inventory::of_keys(applier.identify(&objects).await));
+        let wanted = applier.identify(&objects).await;
+        self.handover.claim(&pass.object, artifact, &wanted);
+        let union = old.union(&Inventory::of_keys(wanted));
         if union.len() > old.len() && settings.keeps(SafetyRule::RememberBeforeApplying) {
             pass.status.inventory = Some(union.write());
             pass.write().await?;
@@ -59,6 +63,7 @@ impl Kustomizations {
         options.force = pass.object.spec.force.unwrap_or(false);
         options.custom_stage_kinds.clone_from(&settings.custom_stage_kinds);
         options.ignore = ignore;
+        self.inform(pass, &watching, &mut options);
         let jobs = sluice_ssa::jobs_with_ttl(&objects);
         let changes = match applier.apply(objects, &options).await {
             Ok(changes) => changes,
@@ -75,12 +80,14 @@ impl Kustomizations {
                 if !settings.keeps(SafetyRule::PruneAfterWholeApply) {
                     self.prune(pass, &applier, &owner, &old, &done, &digest).await?;
                 }
+                self.learn(pass, &watching, &error.changes, false).await;
                 return Err(Stop::failed(
                     RECONCILIATION_FAILED,
                     format!("{error}\n{}", error.changes.log()),
                 ));
             }
         };
+        self.learn(pass, &watching, &changes, true).await;
         let log = changes.log();
         if !log.is_empty() {
             pass.event(Severity::Info, &log);
@@ -137,11 +144,15 @@ impl Kustomizations {
         let old = &Inventory::of_keys(applier.canonical(old.keys()).await);
         let stale = old.minus(new);
         if stale.is_empty() {
+            pass.conditions.remove(HANDING_OVER);
             return Ok(());
         }
         let keeps = |rule| self.context.settings.keeps(rule);
-        if keeps(SafetyRule::EmptyBuildPrunesNothing)
-            && let Some(refusal) = guard::refusal(&pass.object, old, new, stale.len())
+        let claimed = self.claimed(&pass.object, applier, &stale).await;
+        let going = stale.len() - claimed.len();
+        if going > 0
+            && keeps(SafetyRule::EmptyBuildPrunesNothing)
+            && let Some(refusal) = guard::refusal(&pass.object, old, new, going)
         {
             pass.status.inventory = Some(old.union(new).write());
             pass.note(digest, PRUNE_FAILED);
@@ -152,21 +163,29 @@ impl Kustomizations {
         if !keeps(SafetyRule::PruneOnlyOwn) {
             options.owner_labels.clear();
         }
-        match applier.delete(stale, &options).await {
-            Ok(changes) => {
-                let log = changes.to_string();
+        options.spared = claimed.keys().cloned().collect();
+        let (changes, failed) = match applier.delete(stale, &options).await {
+            Ok(changes) => (changes, None),
+            Err(error) => (error.changes.clone(), Some(error)),
+        };
+        let kept = self.keep(pass, &changes, &claimed);
+        pass.status.inventory = Some(new.union(&kept).write());
+        match failed {
+            None => {
+                let log = changes.without(Action::Unchanged).to_string();
                 if !log.is_empty() {
                     pass.event(Severity::Info, &log);
                 }
                 Ok(())
             }
-            Err(error) => {
+            Some(error) => {
                 // What may still be there stays in the inventory, to be tried again.
-                let kept = if keeps(SafetyRule::FailedPruneIsRemembered) {
+                let survivors = if keeps(SafetyRule::FailedPruneIsRemembered) {
                     Inventory::of_keys(error.survivors())
                 } else {
                     Inventory::default()
                 };
+                let kept = kept.union(&survivors);
                 pass.status.inventory = Some(new.union(&kept).write());
                 pass.note(digest, PRUNE_FAILED);
                 Err(Stop::failed(PRUNE_FAILED, error.to_string()))

@@ -1,10 +1,12 @@
 //! Whether what a Kustomization depends on is ready.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::PoisonError;
 
 use kube::api::Api;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
+use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
 use sluice_api::names::sluice::DEPENDS_ON;
@@ -15,9 +17,12 @@ use sluice_expr::flux::Expression;
 use sluice_kstatus::{Status, assess};
 use sluice_runtime::key::Key;
 use sluice_runtime::store::Store;
+use sluice_runtime::watches::{Topic, Wanted};
 use sluice_source::artifact::Revision;
+use tracing::warn;
 
-use super::references;
+use super::drifting::served;
+use super::{Kustomizations, references};
 use crate::context::Context;
 use crate::dependency::Dependency;
 
@@ -30,8 +35,125 @@ pub(super) enum NotReady {
     Object(String),
 }
 
-/// Checks all dependencies, those of the spec as Flux does, then those of any kind.
-pub(super) async fn check(
+/// Who wants watches for what it depends on.
+pub(super) fn watcher(key: &Key) -> String {
+    format!("depends-on {key}")
+}
+
+impl Kustomizations {
+    /// Checks all dependencies, those of the spec as Flux does, then those of any kind.
+    pub(super) async fn dependencies(
+        &self,
+        object: &Kustomization,
+        artifact: &Artifact,
+    ) -> Result<(), NotReady> {
+        let named = |why: NotReady| match (why, cycle(&self.store, object)) {
+            (NotReady::Object(why), Some(cycle)) => NotReady::Object(format!("{why}: {cycle}")),
+            (why, _) => why,
+        };
+        required(&self.context, &self.store, object, artifact).map_err(named)?;
+        let wanted = by_annotation(object).map_err(NotReady::Expression)?;
+        let key = Key::of(&object.metadata);
+        let waiting = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if wanted.is_empty() {
+            self.watches.want(&watcher(&key), Vec::new());
+            return Ok(());
+        }
+        // Whatever becomes of them from here on asks for another pass.
+        waiting().insert(key.clone());
+        self.watch_dependencies(&key, &wanted).await;
+        for dependency in &wanted {
+            check_any(&self.context, object, dependency).await.map_err(named)?;
+        }
+        waiting().remove(&key);
+        Ok(())
+    }
+
+    /// Watches the kinds that somebody depends on; what is told of them wakes those that wait.
+    async fn watch_dependencies(&self, key: &Key, wanted: &[Dependency]) {
+        let mut watches = Vec::new();
+        for dependency in wanted {
+            let object = dependency.object();
+            // These are watched in any case.
+            let is_watched = match object.id.group.as_str() {
+                "" => matches!(object.id.kind.as_str(), "ConfigMap" | "Secret"),
+                group => group == GROUP && object.id.kind == "Kustomization",
+            };
+            if is_watched {
+                continue;
+            }
+            let Context { client, discovery, .. } = &self.context;
+            if let Some(resource) = served(discovery, client, &object).await {
+                let topic = Topic {
+                    cluster: String::new(),
+                    group: object.id.group,
+                    kind: object.id.kind,
+                    labels: String::new(),
+                };
+                watches.push(Wanted { topic, resource, client: client.clone() });
+            }
+        }
+        for refused in self.watches.want(&watcher(key), watches) {
+            warn!(object = %key, kind = refused.kind, "too many kinds to watch; it is asked for instead");
+        }
+    }
+}
+
+/// The dependencies that the annotation names.
+fn by_annotation(object: &Kustomization) -> Result<Vec<Dependency>, String> {
+    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+    let annotations = object.metadata.annotations.as_ref();
+    let Some(text) = annotations.and_then(|annotations| annotations.get(DEPENDS_ON)) else {
+        return Ok(Vec::new());
+    };
+    Dependency::parse_all(text, &namespace).map_err(|error| error.to_string())
+}
+
+/// The Kustomizations that one depends on.
+fn successors(object: &Kustomization) -> Vec<Key> {
+    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+    let required = object.spec.depends_on.iter().flatten().map(|wanted| {
+        Key::new(wanted.namespace.clone().unwrap_or_else(|| namespace.clone()), wanted.name.clone())
+    });
+    let annotated = by_annotation(object).unwrap_or_default().into_iter();
+    let annotated = annotated.filter(|it| it.group() == GROUP && it.kind == "Kustomization");
+    required.chain(annotated.map(|it| it.key)).collect()
+}
+
+/// The way from a Kustomization back to itself, in words, if there is one.
+fn cycle(store: &Store<Kustomization>, object: &Kustomization) -> Option<String> {
+    let start = Key::of(&object.metadata);
+    // By each Kustomization that is reached: the one that leads to it.
+    let mut reached: BTreeMap<Key, Key> = BTreeMap::new();
+    let mut open: VecDeque<(Key, Vec<Key>)> = VecDeque::from([(start.clone(), successors(object))]);
+    while let Some((from, next)) = open.pop_front() {
+        for to in next {
+            if to == start {
+                let mut way = vec![start.to_string(), from.to_string()];
+                let mut at = &from;
+                while let Some(before) = reached.get(at) {
+                    way.push(before.to_string());
+                    at = before;
+                }
+                if from == start {
+                    way.pop();
+                }
+                way.reverse();
+                return Some(format!("a cycle of dependencies: {}", way.join(" -> ")));
+            }
+            if reached.contains_key(&to) {
+                continue;
+            }
+            let Some(dependency) = store.get(&to) else { continue };
+            reached.insert(to.clone(), from.clone());
+            open.push_back((to, successors(&dependency)));
+        }
+    }
+    None
+}
+
+/// Those of the spec, as Flux checks them.
+fn required(
     context: &Context,
     store: &Store<Kustomization>,
     object: &Kustomization,
@@ -67,14 +189,6 @@ pub(super) async fn check(
                 .is_same(&Revision::new(artifact.revision.clone()))
         {
             return Err(NotReady::Object(format!("dependency '{key}' revision is not up to date")));
-        }
-    }
-    let annotations = object.metadata.annotations.as_ref();
-    if let Some(text) = annotations.and_then(|annotations| annotations.get(DEPENDS_ON)) {
-        let dependencies = Dependency::parse_all(text, &namespace)
-            .map_err(|error| NotReady::Expression(error.to_string()))?;
-        for dependency in dependencies {
-            check_any(context, object, &dependency).await?;
         }
     }
     Ok(())
@@ -114,13 +228,8 @@ async fn check_any(
 ) -> Result<(), NotReady> {
     let name = format!("{}/{}", wanted.kind, wanted.key);
     let waits = |why: &str| NotReady::Object(format!("dependency '{name}' {why}"));
-    let (group, version) = wanted.api_version.split_once('/').unwrap_or(("", &wanted.api_version));
-    let kind = GroupVersionKind::gvk(group, version, &wanted.kind);
-    let key = sluice_ssa::ObjectKey::of(&serde_json::json!({
-        "apiVersion": wanted.api_version,
-        "kind": wanted.kind,
-        "metadata": {"name": wanted.key.name, "namespace": wanted.key.namespace},
-    }));
+    let key = wanted.object();
+    let kind = GroupVersionKind::gvk(&key.id.group, &key.version, &key.id.kind);
     let resource = context
         .discovery
         .resolve(&context.client, &key)

@@ -65,7 +65,10 @@ impl Kustomizations {
         let owner = Owner::kustomize();
         let clock = self.context.clock.clone();
         let applier = Applier::new(target.client, target.discovery, owner.clone(), clock);
-        let options = DeleteOptions::kustomize(&owner, &pass.key.name, &pass.key.namespace);
+        let mut options = DeleteOptions::kustomize(&owner, &pass.key.name, &pass.key.namespace);
+        // What another has taken over from the source stays for it.
+        let claimed = self.claimed(&pass.object, &applier, inventory.keys()).await;
+        options.spared = claimed.into_keys().collect();
         let changes = applier
             .delete(inventory.keys().to_vec(), &options)
             .await

@@ -171,14 +171,29 @@ impl<'c> Pass<'c> {
         self.event_with(Severity::Info, message, BTreeMap::from([update]));
     }
 
-    fn event_with(&self, level: Severity, message: &str, mut metadata: BTreeMap<String, String>) {
+    fn event_with(&self, level: Severity, message: &str, metadata: BTreeMap<String, String>) {
+        let fallback = if level == Severity::Error { severity::ERROR } else { severity::INFO };
+        let reason = self.conditions.get(READY).map_or(fallback, |ready| ready.reason.as_str());
+        self.tell(level, reason, message, metadata);
+    }
+
+    /// Says what happened, for a reason of its own.
+    pub(super) fn event_because(&self, level: Severity, reason: &str, message: &str) {
+        self.tell(level, reason, message, BTreeMap::new());
+    }
+
+    fn tell(
+        &self,
+        level: Severity,
+        reason: &str,
+        message: &str,
+        mut metadata: BTreeMap<String, String>,
+    ) {
         let facts = [(REVISION, &self.revision), (ORIGIN_REVISION, &self.origin_revision)];
         for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
             metadata.insert(name.to_owned(), value.clone());
         }
         let metadata = metadata.into_iter().map(|(name, value)| (format!("{GROUP}/{name}"), value));
-        let fallback = if level == Severity::Error { severity::ERROR } else { severity::INFO };
-        let reason = self.conditions.get(READY).map_or(fallback, |ready| ready.reason.as_str());
         let meta = &self.object.metadata;
         self.context.recorder.record(Event {
             object: ObjectReference {

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use super::Kustomizations;
-use super::dependencies::{self, NotReady};
+use super::dependencies::NotReady;
 use super::pass::{Pass, STATUS_MANAGER};
 use super::stop::Stop;
 use super::{build, decryption, references, timing};
@@ -42,6 +42,7 @@ impl Kustomizations {
         let held = if holds_first { self.hold(pass).await } else { Ok(()) };
         if held.is_ok() && pass.object.spec.suspend.unwrap_or(false) {
             info!(object = %pass.key, "Reconciliation is suspended for this object");
+            self.unwatch(&pass.key);
             return self.finish(pass, Next::Event).await;
         }
         let outcome = match held {
@@ -95,20 +96,18 @@ impl Kustomizations {
         pass.revision.clone_from(&artifact.revision);
         let origin = artifact.metadata.as_ref().and_then(|metadata| metadata.get(ORIGIN));
         pass.origin_revision = origin.cloned().unwrap_or_default();
-        dependencies::check(&self.context, &self.store, &pass.object, &artifact).await.map_err(
-            |error| match error {
-                NotReady::Expression(error) => Stop::expression(&error),
-                NotReady::Object(message) => Stop::Waiting {
-                    reason: DEPENDENCY_NOT_READY,
-                    message,
-                    event: Some(format!(
-                        "Dependencies do not meet ready condition, retrying in {}",
-                        self.requeue_text()
-                    )),
-                    next: Next::After(self.context.settings.requeue_dependency),
-                },
+        self.dependencies(&pass.object, &artifact).await.map_err(|error| match error {
+            NotReady::Expression(error) => Stop::expression(&error),
+            NotReady::Object(message) => Stop::Waiting {
+                reason: DEPENDENCY_NOT_READY,
+                message,
+                event: Some(format!(
+                    "Dependencies do not meet ready condition, retrying in {}",
+                    self.requeue_text()
+                )),
+                next: Next::After(self.context.settings.requeue_dependency),
             },
-        )?;
+        })?;
 
         let timeout = timeout_text(&pass.object);
         let revision = artifact.revision.clone();

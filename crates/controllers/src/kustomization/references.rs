@@ -15,6 +15,22 @@ pub(super) fn source(object: &Kustomization) -> Reference {
     Reference::new(from.kind.as_str(), Key::new(namespace, from.name.clone()))
 }
 
+/// The name under which objects of any kind are referred to.
+pub(super) fn any_kind(group: &str, kind: &str) -> String {
+    format!("{kind}.{group}")
+}
+
+/// A dependency of any kind, in its namespace and outside of all: which of them its kind has is not known
+/// here. ConfigMaps and Secrets are watched in any case, under their plain names.
+fn dependency(it: &Dependency) -> [Reference; 2] {
+    let name = match (it.group(), it.kind.as_str()) {
+        ("", "ConfigMap" | "Secret") => it.kind.clone(),
+        (group, kind) => any_kind(group, kind),
+    };
+    let outside = Key::new(String::new(), it.key.name.clone());
+    [Reference::new(name.clone(), it.key.clone()), Reference::new(name, outside)]
+}
+
 /// Everything it refers to: the source, its dependencies, and the ConfigMaps and Secrets it reads.
 pub(super) fn all(object: &Kustomization) -> Vec<Reference> {
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
@@ -28,7 +44,7 @@ pub(super) fn all(object: &Kustomization) -> Vec<Reference> {
     if let Some(text) = annotations.and_then(|annotations| annotations.get(DEPENDS_ON)) {
         // One that cannot be read is reported by the pass; it wakes nobody.
         let dependencies = Dependency::parse_all(text, &namespace).unwrap_or_default();
-        references.extend(dependencies.into_iter().map(|it| Reference::new(it.kind, it.key)));
+        references.extend(dependencies.iter().flat_map(dependency));
     }
     let mut local = |kind: &str, name: &str| {
         references.push(Reference::new(kind, Key::new(namespace.clone(), name)));

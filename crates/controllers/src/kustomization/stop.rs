@@ -9,7 +9,7 @@ use tracing::{error, info};
 
 use super::Kustomizations;
 use super::pass::Pass;
-use super::{references, timing};
+use super::{source_text, timing};
 
 /// In front of errors that no retry mends.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -106,8 +106,8 @@ impl Kustomizations {
                 next
             }
             Err(Stop::Superseded) => {
-                let source = references::source(&pass.object);
-                let trigger = format!("{}/{}", source.kind, source.key);
+                let trigger = self.canceled_by(&pass.key);
+                let trigger = trigger.unwrap_or_else(|| source_text(&pass.object));
                 let message = format!("New reconciliation triggered by {trigger}");
                 pass.conditions.mark_not_ready(HEALTH_CHECK_CANCELED, &message);
                 pass.event(

@@ -217,7 +217,7 @@ impl Ground {
     }
 
     /// How many writes were sent.
-    fn sent(&self) -> usize {
+    pub(crate) fn sent(&self) -> usize {
         let log = self.requests.lock().unwrap();
         log.iter().filter(|line| !line.starts_with("GET")).count()
     }
@@ -340,6 +340,12 @@ impl Ground {
                 && !line.contains("dryRun=All")
         };
         log.into_iter().filter(is_write).collect()
+    }
+
+    /// How many requests so far had a text in them.
+    pub(crate) fn asked(&self, text: &str) -> usize {
+        let log = self.requests.lock().unwrap();
+        log.iter().filter(|line| line.contains(text)).count()
     }
 
     /// The events about an object: reason and message.

@@ -4,9 +4,12 @@
 
 mod access;
 mod decryption;
+mod depending;
+mod drifting;
 mod failures;
 mod fields;
 mod ground;
+mod handing_over;
 mod health;
 mod kustomizations;
 mod lasting;
