@@ -12,6 +12,7 @@ pub mod drift;
 pub mod gitrepository;
 pub mod identity;
 pub mod kustomization;
+pub mod moving;
 pub mod ocirepository;
 pub mod outside;
 pub mod run;

@@ -255,12 +255,12 @@ mod tests {
         let driver = tokio::spawn(driver);
         let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
         let make = async |name: &str, label: &str| {
-            let mut object = ConfigMap::default();
-            object.metadata = ObjectMeta {
+            let metadata = ObjectMeta {
                 name: Some(name.to_owned()),
                 labels: Some([("mine".to_owned(), label.to_owned())].into()),
                 ..ObjectMeta::default()
             };
+            let object = ConfigMap { metadata, ..ConfigMap::default() };
             api.create(&PostParams::default(), &object).await.unwrap();
             tokio::time::sleep(Duration::from_secs(1)).await;
         };

@@ -221,7 +221,7 @@ impl Applier {
             let mut writes = stream::iter(group)
                 .map(|verdict| async {
                     match verdict {
-                        Verdict::Done(change) => Ok(change),
+                        Verdict::Done(change) => Ok(*change),
                         Verdict::Write(pending) => self.write(*pending, options).await,
                     }
                 })

@@ -2,6 +2,7 @@
 //! the dry run that would put it right.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -40,7 +41,7 @@ impl Contest {
             let taken: Vec<&Path> = lost.intersection(&theirs).collect();
             if !taken.is_empty() {
                 managers.insert(text("manager").to_owned());
-                fields.extend(taken.into_iter().map(|path| readable(path)));
+                fields.extend(taken.into_iter().map(readable));
             }
         }
         let (mine, theirs) = (owner.marked(merged), owner.marked(live));
@@ -104,9 +105,11 @@ fn readable(path: &Path) -> String {
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     format!("{key}={value}")
                 });
-                out.push_str(&format!("[{}]", pairs.collect::<Vec<_>>().join(",")));
+                let _ = write!(out, "[{}]", pairs.collect::<Vec<_>>().join(","));
             }
-            Some((_, rest)) => out.push_str(&format!("[{rest}]")),
+            Some((_, rest)) => {
+                let _ = write!(out, "[{rest}]");
+            }
             None => out.push_str(step),
         }
     }

@@ -74,7 +74,7 @@ mod tests {
     use crate::apply::ApplyOptions;
     use crate::metadata::Owner;
 
-    fn entry(manager: &str, operation: &str, subresource: &str, fields: Value) -> Value {
+    fn entry(manager: &str, operation: &str, subresource: &str, fields: &Value) -> Value {
         json!({"manager": manager, "operation": operation, "subresource": subresource,
             "time": "2026-01-01T00:00:00Z", "fieldsV1": fields})
     }
@@ -83,7 +83,7 @@ mod tests {
     fn only_what_concerns_us_leaves_a_mark() {
         let owner = Owner::kustomize();
         let options = ApplyOptions::kustomize(&owner, &[]);
-        let ours = entry("kustomize-controller", "Apply", "", json!({"f:data": {"f:a": {}}}));
+        let ours = entry("kustomize-controller", "Apply", "", &json!({"f:data": {"f:a": {}}}));
         let base = json!({"uid": "u", "resourceVersion": "7", "managedFields": [ours],
             "labels": {"kustomize.toolkit.fluxcd.io/name": "app"}});
         let imprint = |metadata: &Value| Imprint::of(metadata, &owner, &options);
@@ -99,8 +99,8 @@ mod tests {
         // Somebody else's business.
         assert!(!with(&|it| it["resourceVersion"] = json!("8")));
         assert!(!with(&|it| it["annotations"] = json!({"deployment.kubernetes.io/revision": "2"})));
-        assert!(!add(entry("hpa", "Update", "scale", json!({"f:spec": {"f:replicas": {}}}))));
-        assert!(!add(entry("other", "Apply", "", json!({"f:data": {"f:b": {}}}))));
+        assert!(!add(entry("hpa", "Update", "scale", &json!({"f:spec": {"f:replicas": {}}}))));
+        assert!(!add(entry("other", "Apply", "", &json!({"f:data": {"f:b": {}}}))));
         // Ours.
         assert!(with(&|it| it["uid"] = json!("v")));
         assert!(with(&|it| it["managedFields"][0]["fieldsV1"] = json!({})));
@@ -109,6 +109,6 @@ mod tests {
         assert!(with(
             &|it| it["annotations"] = json!({"kustomize.toolkit.fluxcd.io/ssa": "Ignore"})
         ));
-        assert!(add(entry("kubectl-edit", "Update", "", json!({"f:data": {"f:b": {}}}))));
+        assert!(add(entry("kubectl-edit", "Update", "", &json!({"f:data": {"f:b": {}}}))));
     }
 }

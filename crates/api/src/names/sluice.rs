@@ -13,6 +13,8 @@ super::words! {
     SUBSTITUTE = "sluice.dev/substitute";
     /// Whether the message authentication code of a SOPS file may be wrong.
     SOPS_MAC = "sluice.dev/sops-mac";
+    /// From which Kustomization to which an object is being moved.
+    MOVE = "sluice.dev/move";
     /// Who suspended an object, and why.
     SUSPENDED_BY = "sluice.dev/suspended-by";
     /// The greatest share of applied objects that one reconciliation may delete.

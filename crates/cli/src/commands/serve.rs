@@ -22,6 +22,7 @@ use sluice_base::duration::GoDuration;
 use sluice_controllers::artifacts::Served;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::drift::DriftMode;
 use sluice_controllers::outside::{Nobody, Outside, Reachable, Web};
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
@@ -85,6 +86,9 @@ pub(crate) struct Arguments {
     /// How far intervals are moved either way, in percent.
     #[arg(long, default_value_t = 5, value_name = "PERCENT")]
     interval_jitter_percentage: u8,
+    /// What is done about changes in the cluster where no annotation says it: interval, warn or repair.
+    #[arg(long, default_value = "interval", value_name = "MODE")]
+    default_drift: DriftMode,
     /// How long old artifacts stay.
     #[arg(long, default_value = "60s", value_name = "DURATION")]
     artifact_retention_ttl: GoDuration,
@@ -182,6 +186,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             default_service_account: wanted.default_service_account,
             requeue_dependency: wanted.requeue_dependency.to_std(),
             interval_jitter: wanted.interval_jitter_percentage,
+            drift: wanted.default_drift,
             ..wanted.applying.settings()
         },
         receiver,

@@ -135,9 +135,6 @@ fn cycle(store: &Store<Kustomization>, object: &Kustomization) -> Option<String>
                     way.push(before.to_string());
                     at = before;
                 }
-                if from == start {
-                    way.pop();
-                }
                 way.reverse();
                 return Some(format!("a cycle of dependencies: {}", way.join(" -> ")));
             }

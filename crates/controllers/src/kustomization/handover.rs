@@ -50,13 +50,15 @@ pub(super) struct HandOver {
     asked: Mutex<BTreeSet<(Key, Key)>>,
 }
 
-/// What is known of another's wishes.
+/// Where another's wishes are written.
 enum Wishes {
-    /// These objects.
-    Set(BTreeSet<u64>),
+    /// In its inventory.
+    Inventory,
+    /// In what was built of it last.
+    Claim,
     /// It cannot be built; whatever its files name may be wanted.
     Files(Arc<SourceTree>),
-    /// Nothing.
+    /// It has none.
     None,
 }
 
@@ -79,13 +81,19 @@ impl HandOver {
         claims.insert(Key::of(&object.metadata), claim);
     }
 
-    fn known(&self, object: &Kustomization, artifact: &Artifact) -> Option<BTreeSet<u64>> {
+    /// Whether it is known what a Kustomization wants of an artifact.
+    fn knows(&self, object: &Kustomization, artifact: &Artifact) -> bool {
         let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        let claim = claims.get(&Key::of(&object.metadata))?;
-        let is_this = claim.uid == object.metadata.uid
-            && claim.generation == object.metadata.generation
-            && claim.artifact == artifact.digest;
-        is_this.then(|| claim.wanted.clone())
+        claims.get(&Key::of(&object.metadata)).is_some_and(|claim| {
+            claim.uid == object.metadata.uid
+                && claim.generation == object.metadata.generation
+                && claim.artifact == artifact.digest
+        })
+    }
+
+    fn is_claimed(&self, by: &Key, id: &ObjectId) -> bool {
+        let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.get(by).is_some_and(|claim| claim.wanted.contains(&number(id)))
     }
 
     fn wait(&self, new: &Key, old: &Key) {
@@ -154,7 +162,8 @@ impl Kustomizations {
                 let wanted = match &wishes {
                     _ if claimed.contains_key(&object.id) => false,
                     Wishes::None => break,
-                    Wishes::Set(wanted) => wanted.contains(&number(&object.id)),
+                    Wishes::Inventory => holds(&other, &object.id),
+                    Wishes::Claim => self.handover.is_claimed(&key, &object.id),
                     Wishes::Files(files) => mentions(&other, files, &object.id),
                 };
                 if wanted && self.may_take(own, &other, object).await {
@@ -167,27 +176,24 @@ impl Kustomizations {
 
     /// What a Kustomization wants at its source's artifact as it is now.
     async fn wishes(&self, object: &Arc<Kustomization>, applier: &Applier) -> Wishes {
-        let status = object.status.as_ref();
-        let inventory = || {
-            let stored = status.and_then(|status| status.inventory.as_ref());
-            let read = stored.and_then(|stored| Inventory::read(stored).ok()).unwrap_or_default();
-            Wishes::Set(read.keys().iter().map(|key| number(&key.id)).collect())
-        };
         let Some(Some(artifact)) = self.sources.artifact(&references::source(object)) else {
-            return inventory();
+            return Wishes::Inventory;
         };
+        let status = object.status.as_ref();
         let applied = status.and_then(|status| status.last_applied_revision.as_ref());
         let observed = status.and_then(|status| status.observed_generation);
         let is_applied = applied == Some(&artifact.revision)
             && observed == object.metadata.generation
             && is_ready(object);
         if is_applied {
-            return inventory();
+            return Wishes::Inventory;
         }
-        if let Some(known) = self.handover.known(object, &artifact) {
-            return Wishes::Set(known);
+        if self.handover.knows(object, &artifact) {
+            return Wishes::Claim;
         }
-        let Ok(files) = self.context.artifacts.tree(&artifact).await else { return inventory() };
+        let Ok(files) = self.context.artifacts.tree(&artifact).await else {
+            return Wishes::Inventory;
+        };
         if build::path_refusal(object, &files).is_some() {
             return Wishes::None;
         }
@@ -195,7 +201,7 @@ impl Kustomizations {
             Ok(built) => {
                 let keys = applier.identify(&built.objects).await;
                 self.handover.claim(object, &artifact, &keys);
-                Wishes::Set(keys.iter().map(|key| number(&key.id)).collect())
+                Wishes::Claim
             }
             Err(_) => Wishes::Files(files),
         }
@@ -275,8 +281,8 @@ impl Kustomizations {
 /// Whether the inventory of a Kustomization has an object.
 fn holds(object: &Kustomization, id: &ObjectId) -> bool {
     let stored = object.status.as_ref().and_then(|status| status.inventory.as_ref());
-    let read = stored.and_then(|stored| Inventory::read(stored).ok());
-    read.is_some_and(|inventory| inventory.contains(id))
+    let wanted = id.to_inventory();
+    stored.is_some_and(|stored| stored.entries.iter().any(|entry| entry.id == wanted))
 }
 
 /// Whether the files below a Kustomization's path name an object: its kind and its name in one file.

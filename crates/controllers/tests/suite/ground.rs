@@ -193,6 +193,11 @@ impl Ground {
         ground
     }
 
+    /// A client of the cluster, as a user has it.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Starts the controllers.
     pub(crate) fn start(&mut self) {
         let stop = CancellationToken::new();

@@ -13,6 +13,7 @@ mod handing_over;
 mod health;
 mod kustomizations;
 mod lasting;
+mod moves;
 mod oci;
 mod removal;
 mod repositories;

@@ -31,7 +31,7 @@ pub(super) enum Mode {
 /// What is to be done with an object.
 pub(super) enum Verdict {
     /// Nothing.
-    Done(Change),
+    Done(Box<Change>),
     /// It has to be written.
     Write(Box<Pending>),
 }
@@ -74,14 +74,14 @@ impl Applier {
         if let Some(knowledge) = &options.knowledge
             && let Some(change) = knowledge.settled(&key, &object)
         {
-            return Ok(Verdict::Done(change));
+            return Ok(Verdict::Done(Box::new(change)));
         }
         let digest = options.imprint.then(|| digest(&object));
         let resource =
             self.resolve(&key, defined).await.map_err(|error| Failure::dry_run(&key, &error))?;
         let mut live = self.read(&resource, &key).await?;
         if let Some(skipped) = skipped(&key, &object, live.as_ref(), options) {
-            return Ok(Verdict::Done(skipped));
+            return Ok(Verdict::Done(Box::new(skipped)));
         }
         let mut must_write = false;
         if options.migrate_api_version
@@ -122,7 +122,7 @@ impl Applier {
             let state = live.map(without_managed_fields);
             let key = ObjectKey::of(&merged);
             let change = Change::new(key, Action::Unchanged);
-            return Ok(Verdict::Done(Change { state, imprint, ..change }));
+            return Ok(Verdict::Done(Box::new(Change { state, imprint, ..change })));
         }
         let contest = live.as_ref().and_then(|live| Contest::between(live, &merged, &self.owner));
         Ok(Verdict::Write(Box::new(Pending {
