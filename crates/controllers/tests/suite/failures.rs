@@ -142,12 +142,13 @@ async fn who_waits_for_each_other_says_so_and_nothing_is_applied() {
     let missing = "False DependencyNotReady: dependency 'apps/second' not found: kustomizations.kustomize.toolkit.fluxcd.io \"second\" not found";
     ground.until_ready_says(&first, missing).await;
     ground.apply(second.clone()).await;
-    ground
-        .until_ready_says(&first, "False DependencyNotReady: dependency 'apps/second' is not ready")
-        .await;
-    ground
-        .until_ready_says(&second, "False DependencyNotReady: dependency 'apps/first' is not ready")
-        .await;
+    let waits = |from: &str, to: &str| {
+        format!(
+            "False DependencyNotReady: dependency 'apps/{to}' is not ready: a cycle of dependencies: apps/{from} -> apps/{to} -> apps/{from}"
+        )
+    };
+    ground.until_ready_says(&first, &waits("first", "second")).await;
+    ground.until_ready_says(&second, &waits("second", "first")).await;
     let events = ground.events("first").await;
     let waits =
         "Normal DependencyNotReady: Dependencies do not meet ready condition, retrying in 30s";
