@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod check;
 mod cluster;
 mod crds;
 mod delete;
@@ -7,6 +8,7 @@ mod demo;
 mod events;
 mod export;
 mod get;
+mod install;
 mod kustomize;
 mod logs;
 mod reconcile;
@@ -16,6 +18,7 @@ mod stats;
 pub(crate) mod suspend;
 mod trace;
 mod tree;
+mod uninstall;
 mod version;
 
 use clap::{Parser, Subcommand};
@@ -35,6 +38,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Looks whether the cluster can be installed on, and whether what is installed is well.
+    Check(check::Arguments),
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
     /// Prints the CustomResourceDefinitions of Flux and Flux Operator.
@@ -49,6 +54,8 @@ enum Command {
     Export(export::Arguments),
     /// Prints objects of Flux and their state.
     Get(get::Arguments),
+    /// Installs the controllers.
+    Install(install::Arguments),
     /// Builds kustomizations.
     Kustomize(kustomize::Arguments),
     /// Prints what the controllers log.
@@ -69,6 +76,8 @@ enum Command {
     Trace(trace::Arguments),
     /// Prints what a Kustomization or artifact generator has made.
     Tree(tree::Arguments),
+    /// Removes the controllers and Flux's definitions; what was applied stays.
+    Uninstall(uninstall::Arguments),
     /// Prints versions: of this program, and of what runs in the cluster.
     Version(version::Arguments),
 }
@@ -77,6 +86,7 @@ enum Command {
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     let globals = &arguments.globals;
     match arguments.command {
+        Command::Check(arguments) => check::run(&arguments, globals),
         Command::Cluster(arguments) => cluster::run(arguments),
         Command::Crds => crds::run(),
         Command::Delete(arguments) => delete::run(&arguments, globals),
@@ -84,6 +94,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Events(arguments) => events::run(&arguments, globals),
         Command::Export(arguments) => export::run(&arguments, globals),
         Command::Get(arguments) => get::run(&arguments, globals),
+        Command::Install(arguments) => install::run(&arguments, globals),
         Command::Kustomize(arguments) => kustomize::run(&arguments),
         Command::Logs(arguments) => logs::run(&arguments, globals),
         Command::Reconcile(arguments) => reconcile::run(&arguments, globals),
@@ -93,6 +104,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Suspend(arguments) => suspend::run(&arguments, globals),
         Command::Trace(arguments) => trace::run(&arguments, globals),
         Command::Tree(arguments) => tree::run(&arguments, globals),
+        Command::Uninstall(arguments) => uninstall::run(&arguments, globals),
         Command::Version(arguments) => version::run(&arguments, globals),
     }
 }

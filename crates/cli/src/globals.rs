@@ -120,6 +120,15 @@ impl Globals {
         named.context.as_ref()?.namespace.clone().filter(|name| !name.is_empty())
     }
 
+    /// The directory that `check --cluster` names, and the flags without it. Flux and kubectl call the
+    /// kubeconfig's cluster so, which has no name that is a path.
+    pub(crate) fn cluster_path(&self) -> Option<(PathBuf, Self)> {
+        let path = self.access.cluster.as_ref().map(PathBuf::from).filter(|path| path.exists())?;
+        let mut globals = self.clone();
+        globals.access.cluster = None;
+        Some((path, globals))
+    }
+
     /// How long the command may take.
     pub(crate) fn timeout(&self) -> std::time::Duration {
         self.timeout.to_std()

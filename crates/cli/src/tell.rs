@@ -9,6 +9,11 @@ pub(crate) fn action(text: &str) {
     line("►", text);
 }
 
+/// Something is being made.
+pub(crate) fn generated(text: &str) {
+    line("✚", text);
+}
+
 /// Something is waited for.
 pub(crate) fn waiting(text: &str) {
     line("◎", text);

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use sluice_kustomize::{Build, LoadRestrictor, Options, Reorder};
 
 use crate::outcome::{Failure, Outcome};
-use disk::Disk;
+pub(crate) use disk::Disk;
 
 /// Builds kustomizations, exactly as kustomize 5.8.1 does.
 #[derive(Debug, Args)]

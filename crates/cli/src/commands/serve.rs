@@ -259,7 +259,8 @@ fn advertised(bound: SocketAddr) -> String {
     format!("{host}:{}", bound.port())
 }
 
-struct Wall;
+/// The time of this machine.
+pub(super) struct Wall;
 
 impl Clock for Wall {
     fn now(&self) -> Timestamp {

@@ -11,6 +11,7 @@
 //! ```
 
 mod controller;
+mod installation;
 mod session;
 mod world;
 

@@ -3,6 +3,7 @@
 //! ```text
 //! cluster platform            the objects, from tests/clusters
 //! controller                  something answers requests for reconciliation
+//! installed                   sluice install was run on it, and nodes run pods
 //! $ get ks                    a command line; both programs get it
 //! ~ stderr: why it differs    the part that is not compared, and why, for the command above
 //! < some text                 one line for its standard input
@@ -12,12 +13,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::world::World;
+use crate::world::{What, World};
 
 /// Command lines for one cluster.
 pub(crate) struct Session {
-    cluster: Option<String>,
-    controller: bool,
+    what: What,
     pub(crate) commands: Vec<Case>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Answer {
 impl Session {
     pub(crate) fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).expect("the session can be read");
-        let mut session = Self { cluster: None, controller: false, commands: Vec::new() };
+        let mut session = Self { what: What::default(), commands: Vec::new() };
         for line in text.lines() {
             if let Some(line) = line.strip_prefix("$ ") {
                 let line = line.trim_end().to_owned();
@@ -68,9 +68,11 @@ impl Session {
                     other => panic!("{other} is no part of an answer"),
                 });
             } else if let Some(name) = line.strip_prefix("cluster ") {
-                session.cluster = Some(name.to_owned());
+                session.what.cluster = Some(name.to_owned());
             } else if line == "controller" {
-                session.controller = true;
+                session.what.controller = true;
+            } else if line == "installed" {
+                session.what.installed = true;
             } else {
                 assert!(line.is_empty() || line.starts_with('#'), "{line:?} means nothing");
             }
@@ -80,7 +82,7 @@ impl Session {
 
     /// Types everything into a program, against a fresh cluster.
     pub(crate) fn play(&self, program: &Path) -> Vec<Answer> {
-        let world = World::start(self.cluster.as_deref(), self.controller);
+        let world = World::start(&self.what);
         self.commands.iter().map(|case| case.run(program, &world)).collect()
     }
 }

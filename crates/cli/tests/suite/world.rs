@@ -1,6 +1,7 @@
 //! A cluster on a loopback port, with the definitions of Flux and the objects of a file in it.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -16,6 +17,17 @@ use tokio::runtime::Runtime;
 
 use crate::controller;
 
+/// What is in a cluster.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct What {
+    /// The objects of this file, and the definitions of Flux.
+    pub(crate) cluster: Option<String>,
+    /// Something answers requests for reconciliation.
+    pub(crate) controller: bool,
+    /// `sluice install` was run on it; nodes run pods.
+    pub(crate) installed: bool,
+}
+
 /// A cluster that serves as long as this lives.
 pub(crate) struct World {
     home: TempDir,
@@ -23,7 +35,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn start(objects: Option<&str>, with_controller: bool) -> Self {
+    pub(crate) fn start(what: &What) -> Self {
         let home = TempDir::new().expect("a directory for the kubeconfig");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -32,13 +44,13 @@ impl World {
             .expect("a runtime");
         let kubeconfig = home.path().join("kubeconfig");
         runtime.block_on(async {
-            let cluster =
-                Cluster::builder().seed(7).epoch(Timestamp::now()).workloads(false).build();
+            let builder = Cluster::builder().seed(7).epoch(Timestamp::now()).speed(50.0);
+            let cluster = builder.workloads(what.installed).build();
             let client = Client::new(cluster.service(), "default");
-            if let Some(name) = objects {
+            if let Some(name) = &what.cluster {
                 fill(&client, name).await;
             }
-            if with_controller {
+            if what.controller {
                 tokio::spawn(controller::run(client));
             }
             let served = cluster.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");
@@ -46,7 +58,16 @@ impl World {
                 .expect("the kubeconfig can be written");
             tokio::spawn(served.run());
         });
-        Self { home, _runtime: runtime }
+        let world = Self { home, _runtime: runtime };
+        if what.installed {
+            let install = Command::new(env!("CARGO_BIN_EXE_sluice"))
+                .arg("install")
+                .env("KUBECONFIG", world.kubeconfig())
+                .output()
+                .expect("sluice starts");
+            assert!(install.status.success(), "{}", String::from_utf8_lossy(&install.stderr));
+        }
+        world
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {

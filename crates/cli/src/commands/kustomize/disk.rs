@@ -10,7 +10,7 @@ use sluice_kustomize::{Entry, FileTree, TreeError};
 
 /// All files of this machine, as they are when they are first asked for.
 #[derive(Default)]
-pub(super) struct Disk {
+pub(crate) struct Disk {
     /// Where paths lead. Following every part of every path anew would be most of a large build's system
     /// calls: its files share their directories, and each is asked about more than once.
     resolved: Mutex<HashMap<String, String>>,

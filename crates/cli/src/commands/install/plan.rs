@@ -1,0 +1,153 @@
+//! What is to be installed, and what all its objects bear.
+
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+
+use crate::outcome::Failure;
+
+/// The version of Flux whose manifests these stand for; `flux check` shows it.
+pub(crate) const VERSION: &str = "v2.9.5";
+/// The label of everything that belongs to an installation.
+pub(crate) const PART_OF: &str = "app.kubernetes.io/part-of";
+
+/// How the controllers are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    /// Fetching in a Deployment without rights on the cluster, applying in another.
+    Split,
+    /// One Deployment for everything.
+    Single,
+}
+
+/// A controller that this program can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Component {
+    Source,
+    Kustomize,
+}
+
+/// Flux's controllers that this program is not yet.
+const ELSEWHERE: [&str; 5] = [
+    "helm-controller",
+    "notification-controller",
+    "image-reflector-controller",
+    "image-automation-controller",
+    "source-watcher",
+];
+
+impl Component {
+    const ALL: [Self; 2] = [Self::Source, Self::Kustomize];
+
+    /// Flux's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Source => "source-controller",
+            Self::Kustomize => "kustomize-controller",
+        }
+    }
+}
+
+/// What is to be installed.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) namespace: String,
+    pub(crate) profile: Profile,
+    pub(crate) image: String,
+    pub(crate) components: Vec<Component>,
+    pub(crate) network_policy: bool,
+    pub(crate) watch_all_namespaces: bool,
+    pub(crate) log_level: &'static str,
+    pub(crate) toleration_keys: Vec<String>,
+    pub(crate) cluster_domain: String,
+    pub(crate) image_pull_secret: Option<String>,
+    pub(crate) events_addr: String,
+}
+
+/// The image of this very version. Nothing is published under this name: it is there where it was
+/// built or loaded, and `--image` names it elsewhere.
+pub(crate) fn default_image() -> String {
+    format!("sluice:v{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The components that are meant, in Flux's order, each once.
+pub(crate) fn components<'a>(
+    names: impl Iterator<Item = &'a String>,
+) -> Result<Vec<Component>, Failure> {
+    let mut found = Vec::new();
+    for name in names {
+        let component = Component::ALL.into_iter().find(|component| component.name() == name);
+        match component {
+            Some(component) => found.push(component),
+            None if ELSEWHERE.contains(&name.as_str()) => {
+                return Err(Failure::flux(format!("component {name} is not available"))
+                    .hint("upstream's can run beside: its own manifests, in the same namespace"));
+            }
+            None => return Err(Failure::flux(format!("component {name} is not available"))),
+        }
+    }
+    if found.is_empty() {
+        return Err(Failure::flux("no component is to be installed"));
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// A Deployment of the installation: its name and what runs in it.
+pub(crate) struct Unit<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) components: &'a [Component],
+}
+
+impl Unit<'_> {
+    /// Whether artifacts are made here.
+    pub(crate) fn fetches(&self) -> bool {
+        self.components.contains(&Component::Source)
+    }
+
+    /// Whether objects are applied from here.
+    pub(crate) fn applies(&self) -> bool {
+        self.components.contains(&Component::Kustomize)
+    }
+}
+
+impl Plan {
+    /// The Deployments.
+    pub(crate) fn units(&self) -> Vec<Unit<'_>> {
+        match self.profile {
+            Profile::Single => vec![Unit { name: "sluice", components: &self.components }],
+            Profile::Split => self
+                .components
+                .chunks(1)
+                .map(|components| Unit {
+                    name: components.first().map_or("sluice", |component| component.name()),
+                    components,
+                })
+                .collect(),
+        }
+    }
+
+    /// The name of an object that there may be one of for each installation.
+    pub(crate) fn suffixed(&self, name: &str) -> String {
+        format!("{name}-{}", self.namespace)
+    }
+
+    /// The labels of all objects.
+    pub(crate) fn labels(&self) -> Map<String, Value> {
+        let labels = json!({
+            "app.kubernetes.io/instance": self.namespace,
+            PART_OF: "flux",
+            "app.kubernetes.io/version": VERSION,
+        });
+        labels.as_object().cloned().unwrap_or_default()
+    }
+
+    /// Labels of all objects, and more.
+    pub(crate) fn labels_and(&self, more: &[(&str, &str)]) -> Value {
+        let mut labels = self.labels();
+        for (name, value) in more {
+            labels.insert((*name).to_owned(), (*value).into());
+        }
+        Value::Object(labels)
+    }
+}
