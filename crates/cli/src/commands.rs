@@ -11,6 +11,7 @@ mod get;
 mod install;
 mod kustomize;
 mod logs;
+mod moving;
 mod reconcile;
 mod resume;
 mod serve;
@@ -60,6 +61,8 @@ enum Command {
     Kustomize(kustomize::Arguments),
     /// Prints what the controllers log.
     Logs(logs::Arguments),
+    /// Moves an object from one Kustomization to another without deleting it.
+    Move(moving::Arguments),
     /// Reconciles an object now and waits for the end.
     Reconcile(reconcile::Arguments),
     /// Resumes the reconciliation of objects.
@@ -97,6 +100,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Install(arguments) => install::run(&arguments, globals),
         Command::Kustomize(arguments) => kustomize::run(&arguments),
         Command::Logs(arguments) => logs::run(&arguments, globals),
+        Command::Move(arguments) => moving::run(&arguments, globals),
         Command::Reconcile(arguments) => reconcile::run(&arguments, globals),
         Command::Resume(arguments) => resume::run(&arguments, globals),
         Command::Serve(arguments) => serve::run(arguments),

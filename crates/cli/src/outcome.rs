@@ -70,6 +70,13 @@ impl Failure {
         self
     }
 
+    /// Told as commands tell it that only we have.
+    #[must_use]
+    pub(crate) fn told_as_ours(mut self) -> Self {
+        self.manner = Manner::Ours;
+        self
+    }
+
     /// What happened, without its causes.
     pub(crate) fn message(&self) -> &str {
         &self.message

@@ -12,6 +12,7 @@
 
 mod controller;
 mod installation;
+mod moving;
 mod session;
 mod world;
 

@@ -31,7 +31,8 @@ pub(crate) struct What {
 /// A cluster that serves as long as this lives.
 pub(crate) struct World {
     home: TempDir,
-    _runtime: Runtime,
+    client: Client,
+    runtime: Runtime,
 }
 
 impl World {
@@ -43,7 +44,7 @@ impl World {
             .build()
             .expect("a runtime");
         let kubeconfig = home.path().join("kubeconfig");
-        runtime.block_on(async {
+        let client = runtime.block_on(async {
             let builder = Cluster::builder().seed(7).epoch(Timestamp::now()).speed(50.0);
             let cluster = builder.workloads(what.installed).build();
             let client = Client::new(cluster.service(), "default");
@@ -51,14 +52,15 @@ impl World {
                 fill(&client, name).await;
             }
             if what.controller {
-                tokio::spawn(controller::run(client));
+                tokio::spawn(controller::run(client.clone()));
             }
             let served = cluster.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");
             std::fs::write(&kubeconfig, sluice_yaml::from_json(served.kubeconfig()))
                 .expect("the kubeconfig can be written");
             tokio::spawn(served.run());
+            client
         });
-        let world = Self { home, _runtime: runtime };
+        let world = Self { home, client, runtime };
         if what.installed {
             let install = Command::new(env!("CARGO_BIN_EXE_sluice"))
                 .arg("install")
@@ -68,6 +70,11 @@ impl World {
             assert!(install.status.success(), "{}", String::from_utf8_lossy(&install.stderr));
         }
         world
+    }
+
+    /// Does something in the cluster.
+    pub(crate) fn run<T>(&self, work: impl AsyncFnOnce(&Client) -> T) -> T {
+        self.runtime.block_on(work(&self.client))
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {
