@@ -70,7 +70,7 @@ enum Command {
     /// Runs the controllers until it is stopped.
     ///
     /// It installs no definitions; kinds that are not there are served once they appear.
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Counts objects of Flux and names what holds the others up.
     Stats(stats::Arguments),
     /// Suspends the reconciliation of objects.
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Move(arguments) => moving::run(&arguments, globals),
         Command::Reconcile(arguments) => reconcile::run(&arguments, globals),
         Command::Resume(arguments) => resume::run(&arguments, globals),
-        Command::Serve(arguments) => serve::run(arguments),
+        Command::Serve(arguments) => serve::run(*arguments),
         Command::Stats(arguments) => stats::run(&arguments, globals),
         Command::Suspend(arguments) => suspend::run(&arguments, globals),
         Command::Trace(arguments) => trace::run(&arguments, globals),

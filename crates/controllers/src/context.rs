@@ -8,6 +8,7 @@ use kube::Client;
 use sluice_base::clock::Clock;
 use sluice_runtime::events::Recorder;
 use sluice_runtime::key::Key;
+use sluice_runtime::metrics::Metrics;
 use sluice_secrets::flux::OnBrokenMac;
 use sluice_ssa::{Discovery, GroupKind};
 
@@ -111,6 +112,8 @@ pub struct Context {
     pub chance: Arc<dyn Fn() -> f64 + Send + Sync>,
     /// Takes events.
     pub recorder: Recorder,
+    /// Where numbers go.
+    pub metrics: Arc<Metrics>,
     /// Unpacked artifacts.
     pub artifacts: Arc<Artifacts>,
     /// What is known of the cluster's kinds.

@@ -30,6 +30,7 @@ mod variables;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
@@ -38,11 +39,13 @@ use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::index::{Index, Reference};
 use sluice_runtime::key::Key;
+use sluice_runtime::metrics::names::{RECONCILE_DURATION, SUSPENDED};
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::watches::{Topic, Watches};
 use sluice_runtime::worker::Reconcile;
 use sluice_ssa::{ApplyOptions, Owner};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
@@ -139,6 +142,9 @@ impl Kustomizations {
         }
         let Some(after) = &change.after else {
             self.forget(&change.key);
+            for metric in [&RECONCILE_DURATION, &SUSPENDED] {
+                self.context.metrics.forget(metric, &labels(&change.key));
+            }
             return;
         };
         self.index.set(&change.key, references::all(after));
@@ -239,6 +245,7 @@ impl Reconcile for Kustomizations {
         let lock = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
         lock().insert(key.clone(), Running { cancel: cancel.clone(), by: None });
         self.drift.enter(&key);
+        let started = Instant::now();
         let mut pass = Pass::begin(self, object);
         let next = if self.drift.has_untold(&key) && !self.schedule.is_due(&key) {
             self.warn(&mut pass).await
@@ -252,6 +259,11 @@ impl Reconcile for Kustomizations {
         for foreign in self.drift.leave(&key) {
             self.on_foreign(&foreign);
         }
+        pass.count_phases();
+        let (metrics, name) = (&self.context.metrics, labels(&key));
+        metrics.observe(&RECONCILE_DURATION, &name, started.elapsed().as_secs_f64());
+        let suspended = pass.object.spec.suspend.unwrap_or(false);
+        metrics.set(&SUSPENDED, &name, f64::from(u8::from(suspended)));
         next
     }
 }
@@ -269,6 +281,11 @@ fn is_steered(change: &Change<Kustomization>) -> bool {
 fn source_text(object: &Kustomization) -> String {
     let source = references::source(object);
     format!("{}/{}", source.kind, source.key)
+}
+
+/// How metrics name a Kustomization.
+fn labels(key: &Key) -> [&str; 3] {
+    [Kustomization::DEFINITION.kind, &key.name, &key.namespace]
 }
 
 fn is_ready(object: &Kustomization) -> bool {

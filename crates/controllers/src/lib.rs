@@ -14,6 +14,7 @@ pub mod identity;
 pub mod kustomization;
 pub mod moving;
 pub mod ocirepository;
+pub mod operation;
 pub mod outside;
 pub mod run;
 pub mod safety;

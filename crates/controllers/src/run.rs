@@ -11,6 +11,8 @@ use std::time::Duration;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
+use sluice_api::crd::CustomResource as _;
+use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_base::clock::Clock;
 use sluice_runtime::events::Notify;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +22,7 @@ use crate::artifacts::Packed;
 use crate::compute::Compute;
 use crate::context::Settings;
 use crate::kustomization::Kustomizations;
+use crate::operation::Operation;
 use crate::outside::Outside;
 use crate::sourcing::Workshop;
 use config::observe_config;
@@ -79,6 +82,8 @@ pub struct World {
     pub concurrent: usize,
     /// Which controllers run.
     pub controllers: BTreeSet<Controller>,
+    /// How they are operated.
+    pub operation: Operation,
 }
 
 /// Runs controllers until they are to stop. Then no new pass begins, and those under way may come to an end
@@ -89,8 +94,10 @@ pub async fn run(world: World, stop: CancellationToken) {
     wire_sources(&mut wiring, world.settings.external_artifacts);
 
     let (client, users) = (&world.client, &wiring.users);
-    let maps = observe_config::<ConfigMap>(client.clone(), "ConfigMap", users.clone());
-    let secrets = observe_config::<Secret>(client.clone(), "Secret", users.clone());
+    let namespace = world.operation.namespace.clone();
+    let maps =
+        observe_config::<ConfigMap>(client.clone(), namespace.clone(), "ConfigMap", users.clone());
+    let secrets = observe_config::<Secret>(client.clone(), namespace, "Secret", users.clone());
     wiring.tasks.spawn(maps);
     wiring.tasks.spawn(secrets);
 
@@ -111,13 +118,16 @@ pub async fn run(world: World, stop: CancellationToken) {
 
 fn wire_kustomizations(wiring: &mut Wiring<'_>) {
     let Some(context) = wiring.context(Controller::Kustomize) else { return };
-    let (queue, sources) = (Wiring::queue(), Arc::clone(&wiring.sources));
+    let definition = Kustomization::DEFINITION;
+    let (queue, sources) = (wiring.queue(&definition), Arc::clone(&wiring.sources));
     let (controller, watching) = Kustomizations::new(context, sources, Arc::clone(&queue));
     wiring.tasks.spawn(watching);
     wiring.consumer(Arc::clone(&controller) as _);
-    wiring.controller(queue, &controller);
+    wiring.controller(Controller::Kustomize, &definition, queue, &controller);
     let store = Arc::clone(controller.store());
-    wiring.observe(&store, move |change| controller.on_change(&change));
+    // A Kustomization of another shard is nobody's business here, not even as a dependency, as in Flux.
+    let shard = wiring.shard();
+    wiring.observe(&store, shard, move |change| controller.on_change(&change));
 }
 
 /// One line a kind; those who build from them are wired before.

@@ -27,6 +27,7 @@ use sluice_api::crd::CustomResource;
 use sluice_api::names::annotations::REQUESTED_AT;
 use sluice_runtime::index::{Index, Reference};
 use sluice_runtime::key::Key;
+use sluice_runtime::metrics::names::{ARTIFACT_SIZE, RECONCILE_DURATION, SUSPENDED};
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
@@ -34,6 +35,7 @@ use sluice_source::git::GitTransport;
 use sluice_source::http::HttpClients;
 use sluice_source::oci::Wire;
 use sluice_source::store::{ArtifactStore, Retention};
+use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::sources::Source;
@@ -65,7 +67,7 @@ pub struct Workshop {
 pub trait SourceKind:
     Source
     + CustomResource
-    + Resource<DynamicType = ()>
+    + Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
     + DeserializeOwned
     + Clone
     + Debug
@@ -127,15 +129,21 @@ impl<K: SourceKind> SourceController<K> {
         Self { context, workshop, store, queue, index: Index::default(), listener }
     }
 
+    /// A source is gone, or somebody else's by now.
+    pub fn forget(&self, key: &Key) {
+        self.index.set(key, []);
+        self.queue.forget(key);
+        for metric in [&RECONCILE_DURATION, &ARTIFACT_SIZE, &SUSPENDED] {
+            let labels = [K::DEFINITION.kind, &key.name, &key.namespace];
+            self.context.metrics.forget(metric, &labels);
+        }
+    }
+
     /// A source changed: it is due if its spec changed or somebody asks, and those that include it are due
     /// if it has another artifact.
     pub fn on_change(&self, change: &Change<K>) {
         (self.listener)(change);
-        let Some(after) = &change.after else {
-            self.index.set(&change.key, []);
-            self.queue.forget(&change.key);
-            return;
-        };
+        let Some(after) = &change.after else { return self.forget(&change.key) };
         self.index.set(&change.key, after.references());
         if is_due(change.before.as_deref(), &**after) {
             self.queue.add(&change.key);
@@ -162,8 +170,18 @@ impl<K: SourceKind> Wakes for SourceController<K> {
 impl<K: SourceKind> Reconcile for SourceController<K> {
     async fn reconcile(&self, key: Key) -> Next {
         let Some(object) = self.store.get(&key) else { return Next::Event };
+        let started = Instant::now();
         let mut pass = Pass::begin(self, object);
-        self.pass(&mut pass).await
+        let next = self.pass(&mut pass).await;
+        let (metrics, name) =
+            (&self.context.metrics, [K::DEFINITION.kind, &key.name, &key.namespace]);
+        metrics.observe(&RECONCILE_DURATION, &name, started.elapsed().as_secs_f64());
+        metrics.set(&SUSPENDED, &name, f64::from(u8::from(pass.object.is_suspended())));
+        if let Some(size) = pass.artifact().and_then(|artifact| artifact.size) {
+            #[expect(clippy::cast_precision_loss, reason = "an approximate size will do")]
+            metrics.set(&ARTIFACT_SIZE, &name, size as f64);
+        }
+        next
     }
 }
 

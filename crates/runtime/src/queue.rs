@@ -5,13 +5,14 @@
 //! simulation with the same seed does the same things in the same order.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::key::Key;
+use crate::metrics::{Metrics, names};
 
 /// How retries are spaced: doubled each time, between the two.
 #[derive(Debug, Clone, Copy)]
@@ -72,12 +73,32 @@ pub struct Queue {
     state: Mutex<State>,
     changed: Notify,
     backoff: Backoff,
+    counted: Option<Counted>,
+}
+
+/// Where a queue counts what it does.
+#[derive(Debug)]
+struct Counted {
+    metrics: Arc<Metrics>,
+    controller: String,
+}
+
+impl Counted {
+    fn labels(&self) -> [&str; 2] {
+        [&self.controller, &self.controller]
+    }
 }
 
 impl Queue {
     /// An empty queue that spaces retries like this.
     pub fn new(backoff: Backoff) -> Self {
         Self { backoff, ..Self::default() }
+    }
+
+    /// An empty queue of a controller, which counts what it does.
+    pub fn counting(backoff: Backoff, metrics: Arc<Metrics>, controller: &str) -> Self {
+        let counted = Some(Counted { metrics, controller: controller.to_owned() });
+        Self { backoff, counted, ..Self::default() }
     }
 
     /// Work on this key as soon as possible.
@@ -88,9 +109,12 @@ impl Queue {
     /// Work on this key after a time, or earlier if it is due earlier anyway.
     pub fn add_after(&self, key: &Key, pause: Duration) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.schedule(key, Instant::now() + pause);
+        let is_new = state.schedule(key, Instant::now() + pause);
         drop(state);
         self.changed.notify_one();
+        if let (true, Some(counted)) = (is_new, &self.counted) {
+            counted.metrics.add(&names::QUEUE_ADDS, &counted.labels(), 1.0);
+        }
     }
 
     /// The next key, when it is due; nothing after the queue was closed. Every key that is given out has to
@@ -115,6 +139,7 @@ impl Queue {
                             if !state.waiting.is_empty() {
                                 self.changed.notify_one();
                             }
+                            self.count_wait(place.0.elapsed());
                             return Some(key);
                         }
                         None
@@ -136,6 +161,15 @@ impl Queue {
         }
     }
 
+    /// Counts how long a key waited after it was due.
+    fn count_wait(&self, waited: Duration) {
+        if let Some(counted) = &self.counted {
+            let (metrics, waited) = (&counted.metrics, waited.as_secs_f64());
+            metrics.observe(&names::QUEUE_DURATION, &counted.labels(), waited);
+            metrics.observe(&names::LAG, &[&counted.controller], waited);
+        }
+    }
+
     /// The key was worked on.
     pub fn done(&self, key: &Key, next: Next) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,12 +184,17 @@ impl Queue {
             }
             Next::Backoff => {
                 entry.failures = entry.failures.saturating_add(1);
+                if let Some(counted) = &self.counted {
+                    counted.metrics.add(&names::QUEUE_RETRIES, &counted.labels(), 1.0);
+                }
                 Some(self.backoff.pause(entry.failures))
             }
         };
         let due = [pause.map(|pause| now + pause), came_up.map(|place| place.0)];
         match due.into_iter().flatten().min() {
-            Some(due) => state.schedule(key, due),
+            Some(due) => {
+                state.schedule(key, due);
+            }
             None => {
                 state.entries.remove(key);
             }
@@ -192,12 +231,14 @@ impl Queue {
 }
 
 impl State {
-    fn schedule(&mut self, key: &Key, due: Instant) {
+    /// Puts a key in its place; says whether it was in none before.
+    fn schedule(&mut self, key: &Key, due: Instant) -> bool {
         self.arrivals += 1;
         let place = (due, self.arrivals);
         let entry = self.entries.entry(key.clone()).or_default();
+        let is_new = entry.place.is_none();
         match entry.place {
-            Some(before) if before.0 <= due => return,
+            Some(before) if before.0 <= due => return false,
             Some(before) => {
                 self.waiting.remove(&before);
             }
@@ -208,6 +249,7 @@ impl State {
         if !entry.running {
             self.waiting.insert(place, key.clone());
         }
+        is_new
     }
 }
 

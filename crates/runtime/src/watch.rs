@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use kube::core::DeserializeGuard;
+use kube::core::{DeserializeGuard, NamespaceResourceScope};
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::{debug, warn};
 
@@ -20,22 +20,35 @@ use crate::store::{Change, Store};
 /// Pauses between tries to watch again.
 const RETRY: Backoff = Backoff { least: Duration::from_millis(100), most: Duration::from_secs(30) };
 
+/// How often a kind that is not there is asked for.
+const ABSENT: Duration = Duration::from_secs(2);
+
 /// Objects that could not be read as their kind: one of them must not blind the controller to the others.
 pub type OnInvalid = dyn Fn(&Key, &str) + Send + Sync;
 
-/// Watches until it is dropped. Every change is told once, after the store has it.
+/// Watches one namespace or all until it is dropped. Every change is told once, after the store has it.
 ///
 /// A kind whose CRD is not there yet is asked for again and again; its store is synced when it appears.
 pub async fn watch<K>(
-    api: Api<K>,
+    client: Client,
+    namespace: Option<&str>,
     config: watcher::Config,
     store: Arc<Store<K>>,
     tell: impl Fn(Change<K>) + Send + Sync,
     on_invalid: Arc<OnInvalid>,
 ) where
-    K: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + DeserializeOwned
+        + Clone
+        + Debug
+        + Send
+        + Sync
+        + 'static,
 {
-    let api: Api<DeserializeGuard<K>> = Api::all(api.into_client());
+    let api: Api<DeserializeGuard<K>> = match namespace {
+        Some(namespace) => Api::namespaced(client, namespace),
+        None => Api::all(client),
+    };
     let mut failures = 0;
     loop {
         let mut listed: Option<BTreeSet<Key>> = None;
@@ -49,7 +62,8 @@ pub async fn watch<K>(
                     let kind = K::kind(&());
                     debug!(%kind, %error, failures, "watch failed");
                     // The stream goes on where it was; starting anew would list everything again.
-                    tokio::time::sleep(RETRY.pause(failures)).await;
+                    let pause = if is_unknown(&error) { ABSENT } else { RETRY.pause(failures) };
+                    tokio::time::sleep(pause).await;
                     continue;
                 }
             };
@@ -88,4 +102,14 @@ pub async fn watch<K>(
             }
         }
     }
+}
+
+/// Whether the server knows no such kind.
+fn is_unknown(error: &watcher::Error) -> bool {
+    let (watcher::Error::InitialListFailed(cause) | watcher::Error::WatchStartFailed(cause)) =
+        error
+    else {
+        return false;
+    };
+    matches!(cause, kube::Error::Api(status) if status.code == 404)
 }

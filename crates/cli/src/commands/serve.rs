@@ -1,110 +1,65 @@
 //! `sluice serve`: the controllers, against whatever cluster the kubeconfig or the pod's account reaches.
 
 mod applying;
+mod endpoints;
+mod flags;
+mod gates;
+mod leader;
+mod reach;
+mod receiver;
 
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http::HeaderValue;
-use http::header::USER_AGENT;
+use futures::future::join_all;
 use jiff::Timestamp;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-use serde_json::Value;
+use kube::Client;
 use sluice_base::clock::Clock;
-use sluice_base::duration::GoDuration;
 use sluice_controllers::artifacts::Served;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
-use sluice_controllers::drift::DriftMode;
+use sluice_controllers::operation::{Operation, new_id};
 use sluice_controllers::outside::{Nobody, Outside, Reachable, Web};
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
+use sluice_runtime::selector::Selector;
 use sluice_source::git::{GitLimits, GitTransport, Network, SshOptions};
 use sluice_source::http::{HttpClients, HttpOptions};
 use sluice_source::oci::NetworkWire;
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, Retention};
+use sluice_ssa::parse_group_kinds;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster::stopped;
 use crate::log::JsonLines;
 use crate::outcome::{Failure, Outcome};
-use applying::Applying;
+use endpoints::Endpoints;
+use leader::Election;
+use receiver::Receiver;
+
+pub(crate) use flags::Arguments;
 
 /// A server of artifacts at work.
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How long telling the notification receiver may take.
-const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The namespace of the controllers, where nothing says otherwise.
+const NAMESPACE: &str = "flux-system";
 
-/// The flags, named as Flux names them.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
-    /// Which controllers run, by Flux's names.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_name = "NAMES",
-        default_value = "source-controller,kustomize-controller"
-    )]
-    controllers: Vec<String>,
-    /// The kubeconfig; without it KUBECONFIG, ~/.kube/config or the pod's own account.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// Where artifacts are kept.
-    #[arg(long, value_name = "DIRECTORY")]
-    storage_path: Option<PathBuf>,
-    /// Where artifacts are served; a loopback port outside a cluster, port 9090 inside one.
-    #[arg(long, value_name = "ADDRESS")]
-    storage_addr: Option<SocketAddr>,
-    /// The host, with its port if need be, that artifact addresses name.
-    #[arg(long, value_name = "HOST")]
-    storage_adv_addr: Option<String>,
-    /// The notification receiver that events are posted to.
-    #[arg(long, value_name = "URL")]
-    events_addr: Option<String>,
-    /// How many objects of a kind are worked on at a time.
-    #[arg(long, default_value_t = 4)]
-    concurrent: usize,
-    /// Whether references across namespaces are refused.
-    #[arg(long)]
-    no_cross_namespace_refs: bool,
-    /// The service account that Kustomizations without one act as.
-    #[arg(long, value_name = "NAME")]
-    default_service_account: Option<String>,
-    /// When dependencies that are not ready are looked at again, if nothing wakes earlier.
-    #[arg(long, default_value = "30s", value_name = "DURATION")]
-    requeue_dependency: GoDuration,
-    /// How far intervals are moved either way, in percent.
-    #[arg(long, default_value_t = 5, value_name = "PERCENT")]
-    interval_jitter_percentage: u8,
-    /// What is done about changes in the cluster where no annotation says it: interval, warn or repair.
-    #[arg(long, default_value = "interval", value_name = "MODE")]
-    default_drift: DriftMode,
-    /// How long old artifacts stay.
-    #[arg(long, default_value = "60s", value_name = "DURATION")]
-    artifact_retention_ttl: GoDuration,
-    /// How many old artifacts stay at most.
-    #[arg(long, default_value_t = 2, value_name = "NUMBER")]
-    artifact_retention_records: usize,
-    #[command(flatten)]
-    applying: Applying,
-    /// What is logged: error, info, debug or trace.
-    #[arg(long, default_value = "info", value_name = "LEVEL")]
-    log_level: tracing::Level,
-}
+/// How often the cluster is asked whether it is there, at first.
+const GREETING: Duration = Duration::from_secs(1);
 
 /// Runs `sluice serve`.
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
-    let subscriber = JsonLines::new(arguments.log_level);
+    let console = arguments.log_encoding == "console";
+    let subscriber = JsonLines::new(arguments.log_level, console);
     tracing::subscriber::set_global_default(subscriber)
         .map_err(|error| Failure::caused("cannot log", error))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -116,11 +71,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
 
 async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let controllers = controllers(&wanted.controllers)?;
-    let client = client(wanted.kubeconfig.as_deref()).await?;
-    let clock: Arc<dyn Clock> = Arc::new(Wall);
-    let root = wanted.storage_path.unwrap_or_else(|| std::env::temp_dir().join("sluice-artifacts"));
-    let store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::new(root, Arc::clone(&clock)));
+    let endpoints = Endpoints::default();
+    let client =
+        reach::client(wanted.kubeconfig.as_deref(), Arc::clone(&endpoints.metrics)).await?;
     let in_cluster = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    let namespace = environment("RUNTIME_NAMESPACE").unwrap_or_else(|| NAMESPACE.to_owned());
+    let told = listen(&wanted, &endpoints, in_cluster).await?;
+    let (operation, election) = operation(&wanted, &namespace, &endpoints)?;
+    let clock: Arc<dyn Clock> = Arc::new(Wall);
+    let root = wanted.storage_path.clone().or_else(|| environment("STORAGE_PATH").map(Into::into));
+    let root = root.unwrap_or_else(|| std::env::temp_dir().join("sluice-artifacts"));
+    let store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::new(root, Arc::clone(&clock)));
     let address = wanted.storage_addr.unwrap_or(if in_cluster {
         SocketAddr::from((Ipv4Addr::UNSPECIFIED, 9090))
     } else {
@@ -137,12 +98,14 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     } else {
         (address, Box::pin(std::future::pending()))
     };
-    let advertised = wanted.storage_adv_addr.unwrap_or_else(|| advertised(bound));
+    let advertised = wanted.storage_adv_addr.clone().or_else(|| environment("STORAGE_ADV_ADDR"));
+    let advertised = advertised.unwrap_or_else(|| advertised_by(bound));
     let http = HttpClients::new();
     let fetcher = http
         .client(&HttpOptions::default())
         .map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
-    let receiver = wanted.events_addr.filter(|address| !address.is_empty()).map(|address| {
+    let events = wanted.events_addr.clone().or_else(|| environment("EVENTS_ADDR"));
+    let receiver = events.filter(|address| !address.is_empty()).map(|address| {
         let receiver: Arc<dyn Notify> = Arc::new(Receiver { client: fetcher.clone(), address });
         receiver
     });
@@ -167,7 +130,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     };
     let packed = Arc::new(Served { local: Arc::clone(&store), own, client: fetcher });
     let world = World {
-        client,
+        client: client.clone(),
         clock,
         chance: Arc::new(chance),
         compute: Compute::Threads,
@@ -181,22 +144,25 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         },
         packed,
         outside,
-        settings: Settings {
-            no_cross_namespace_refs: wanted.no_cross_namespace_refs,
-            default_service_account: wanted.default_service_account,
-            requeue_dependency: wanted.requeue_dependency.to_std(),
-            interval_jitter: wanted.interval_jitter_percentage,
-            drift: wanted.default_drift,
-            ..wanted.applying.settings()
-        },
-        receiver,
-        instance: std::env::var("HOSTNAME").unwrap_or_else(|_| "sluice".to_owned()),
         concurrent: wanted.concurrent,
+        settings: settings(wanted, &namespace)?,
+        receiver,
+        instance: hostname(),
         controllers,
+        operation,
     };
     tracing::info!(storage = %bound, "serving");
     let stop = CancellationToken::new();
-    let controllers = run_controllers(world, stop.clone());
+    let working = async {
+        if let Some(election) = election {
+            return election.run(world, stop.clone()).await;
+        }
+        run_controllers(world, stop.clone()).await;
+        Ok(())
+    };
+    let beside = async {
+        tokio::join!(serving, join_all(told), greet(&client, &endpoints));
+    };
     let stopping = async {
         stopped().await;
         tracing::info!("stopping");
@@ -205,11 +171,95 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     };
     tokio::select! {
         biased;
-        () = controllers => {}
-        () = serving => {}
-        () = stopping => {}
+        worked = working => worked.map(|()| Outcome::Fine),
+        () = beside => Ok(Outcome::Fine),
+        () = stopping => Ok(Outcome::Fine),
     }
-    Ok(Outcome::Fine)
+}
+
+/// Opens what operators ask at.
+async fn listen(
+    wanted: &Arguments,
+    endpoints: &Endpoints,
+    in_cluster: bool,
+) -> Result<Vec<Serving>, Failure> {
+    let usual = |port: &str| in_cluster.then(|| port.to_owned());
+    let metrics = wanted.metrics_addr.clone().or_else(|| environment("METRICS_ADDR"));
+    let all = [
+        (metrics.or_else(|| usual(":8080")), "metrics", "--metrics-addr"),
+        (wanted.health_addr.clone().or_else(|| usual(":9440")), "health", "--health-addr"),
+    ];
+    let mut told: Vec<Serving> = Vec::new();
+    for (address, what, flag) in all {
+        if let Some((bound, serving)) = endpoints.listen(address.as_deref(), what, flag).await? {
+            tracing::info!(address = %bound, "serving {what}");
+            told.push(Box::pin(serving));
+        }
+    }
+    Ok(told)
+}
+
+/// How the controllers are operated, and how they are elected if they are.
+fn operation(
+    wanted: &Arguments,
+    namespace: &str,
+    endpoints: &Endpoints,
+) -> Result<(Operation, Option<Election>), Failure> {
+    let shard = Selector::parse(&wanted.watch_label_selector)
+        .map_err(|error| Failure::caused("cannot read --watch-label-selector", error))?;
+    let operation = Operation {
+        metrics: Arc::clone(&endpoints.metrics),
+        shard,
+        namespace: wanted.namespace(namespace),
+        backoff: wanted.backoff(),
+        concurrent: wanted.concurrency(),
+    };
+    let election = Election {
+        namespace: namespace.to_owned(),
+        identity: format!("{}_{}", hostname(), new_id(&chance)),
+        terms: wanted.terms()?,
+        release: wanted.leader_election_release_on_cancel,
+    };
+    Ok((operation, wanted.enable_leader_election.then_some(election)))
+}
+
+/// What the flags and gates say about passes; those without effect are named.
+fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
+    let mut without_effect = wanted.without_effect();
+    let mut settings = Settings {
+        no_cross_namespace_refs: wanted.no_cross_namespace_refs,
+        default_service_account: wanted.default_service_account,
+        requeue_dependency: wanted.requeue_dependency.to_std(),
+        interval_jitter: wanted.interval_jitter_percentage,
+        drift: wanted.default_drift,
+        concurrent_ssa: wanted.concurrent_ssa,
+        custom_stage_kinds: parse_group_kinds(&wanted.custom_apply_stage_kinds),
+        disallowed_field_managers: wanted.override_manager,
+        ..wanted.applying.settings(namespace)
+    };
+    without_effect.extend(gates::apply(&wanted.feature_gates, &mut settings)?);
+    for flag in without_effect {
+        tracing::info!(flag, "without effect here");
+    }
+    Ok(settings)
+}
+
+/// Asks the cluster for its version until it answers: then this process is ready. It never returns.
+async fn greet(client: &Client, endpoints: &Endpoints) {
+    while client.apiserver_version().await.is_err() {
+        tokio::time::sleep(GREETING).await;
+    }
+    endpoints.ready.store(true, Ordering::Relaxed);
+    std::future::pending::<()>().await;
+}
+
+/// A variable of the environment that is not empty.
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn hostname() -> String {
+    environment("HOSTNAME").unwrap_or_else(|| "sluice".to_owned())
 }
 
 fn controllers(names: &[String]) -> Result<BTreeSet<Controller>, Failure> {
@@ -225,30 +275,8 @@ fn controllers(names: &[String]) -> Result<BTreeSet<Controller>, Failure> {
     names.iter().map(known).collect()
 }
 
-async fn client(kubeconfig: Option<&std::path::Path>) -> Result<Client, Failure> {
-    let mut config = match kubeconfig {
-        Some(path) => {
-            let failed = |error| {
-                Failure::caused(format!("cannot read the kubeconfig {}", path.display()), error)
-            };
-            let read = Kubeconfig::read_from(path).map_err(failed)?;
-            Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-                .await
-                .map_err(failed)?
-        }
-        None => Config::infer().await.map_err(|error| {
-            Failure::caused("no cluster is known", error)
-                .hint("name a kubeconfig with --kubeconfig or in KUBECONFIG")
-        })?,
-    };
-    // The API server's audit log tells by this who asked.
-    let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
-    config.headers.push((USER_AGENT, agent));
-    Client::try_from(config).map_err(|error| Failure::caused("cannot reach the cluster", error))
-}
-
-/// The address that artifacts name: that of the pod's service account, or the loopback one.
-fn advertised(bound: SocketAddr) -> String {
+/// The address that artifacts name: that of the pod, or the loopback one.
+fn advertised_by(bound: SocketAddr) -> String {
     let host = match bound.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {
             std::env::var("HOSTNAME").unwrap_or_else(|_| Ipv4Addr::LOCALHOST.to_string())
@@ -272,28 +300,4 @@ impl Clock for Wall {
 fn chance() -> f64 {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
-}
-
-/// The notification receiver.
-struct Receiver {
-    client: reqwest::Client,
-    address: String,
-}
-
-impl Notify for Receiver {
-    fn post(
-        &self,
-        payload: Value,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
-        Box::pin(async move {
-            let request = self
-                .client
-                .post(&self.address)
-                .header("content-type", "application/json")
-                .timeout(NOTIFY_TIMEOUT)
-                .body(payload.to_string());
-            let answer = request.send().await.and_then(reqwest::Response::error_for_status);
-            answer.map(drop).map_err(|error| error.to_string())
-        })
-    }
 }

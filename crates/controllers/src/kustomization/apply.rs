@@ -33,6 +33,7 @@ impl Kustomizations {
         progress: &(dyn Fn(&str) -> String + Send + Sync),
         cancel: CancellationToken,
     ) -> Result<(), Stop> {
+        pass.phase("apply");
         let Built { objects, digest, .. } = built;
         let settings = &self.context.settings;
         let owner = Owner::kustomize();
@@ -98,6 +99,7 @@ impl Kustomizations {
 
         let is_new = Some(&artifact.revision) != pass.status.last_applied_revision.as_ref();
         let told = is_new && !log.is_empty();
+        pass.phase("health");
         match health::check(
             pass,
             &applier,

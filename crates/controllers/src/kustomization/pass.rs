@@ -21,7 +21,9 @@ use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::{Event, Severity};
 use sluice_runtime::key::Key;
+use sluice_runtime::metrics::names::PHASE_DURATION;
 use sluice_runtime::status::Written;
+use tokio::time::Instant;
 
 use super::{Kustomizations, history};
 use crate::context::Context;
@@ -50,6 +52,8 @@ pub(super) struct Pass<'c> {
     pub(super) revision: String,
     /// The revision of what the artifact was made from.
     pub(super) origin_revision: String,
+    /// The phases so far, and when each began.
+    phases: Vec<(&'static str, Instant)>,
 }
 
 impl<'c> Pass<'c> {
@@ -75,6 +79,22 @@ impl<'c> Pass<'c> {
             started,
             revision: String::new(),
             origin_revision: String::new(),
+            phases: Vec::new(),
+        }
+    }
+
+    /// Begins a phase, and ends the one before.
+    pub(super) fn phase(&mut self, name: &'static str) {
+        self.phases.push((name, Instant::now()));
+    }
+
+    /// Counts how long each phase took; the last one ends now.
+    pub(super) fn count_phases(&self) {
+        let ends = self.phases.iter().skip(1).map(|(_, began)| *began).chain([Instant::now()]);
+        for ((phase, began), end) in self.phases.iter().zip(ends) {
+            let labels = [Kustomization::DEFINITION.kind, phase];
+            let took = end.duration_since(*began).as_secs_f64();
+            self.context.metrics.observe(&PHASE_DURATION, &labels, took);
         }
     }
 

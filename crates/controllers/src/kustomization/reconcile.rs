@@ -120,6 +120,7 @@ impl Kustomizations {
             "Reconciliation in progress",
         );
         pass.conditions.mark_reconciling(PROGRESSING, &progress("Fetching manifests"));
+        pass.phase("fetch");
 
         let files = self.context.artifacts.tree(&artifact).await.map_err(|error| match error {
             ArtifactError::Missing(_) => self.wait_for_artifact(format!(
@@ -134,6 +135,7 @@ impl Kustomizations {
         pass.status.last_attempted_revision = Some(artifact.revision.clone());
         pass.conditions.mark_reconciling(PROGRESSING, &progress("Building manifests"));
         let target = self.target(&pass.object).await?;
+        pass.phase("build");
         let built = build::build(&self.context, &pass.object, files).await?;
         if let Some(warning) = decryption::warning(&built.findings)
             && pass.status.last_applied_revision.as_ref() != Some(&artifact.revision)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::core::PartialObjectMeta;
+use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Api, Client, Resource};
 use sluice_runtime::index::Reference;
@@ -21,13 +21,22 @@ const RETRY: Duration = Duration::from_secs(1);
 /// new or changed. Only those that somebody reads are remembered.
 pub(super) async fn observe_config<K>(
     client: Client,
+    namespace: Option<String>,
     kind: &'static str,
     users: Vec<Arc<dyn Wakes>>,
 ) where
-    K: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + Debug
+        + Send
+        + Sync
+        + 'static,
 {
     let mut seen: BTreeMap<Key, Option<String>> = BTreeMap::new();
-    let api: Api<PartialObjectMeta<K>> = Api::all(client);
+    let api: Api<PartialObjectMeta<K>> = match namespace {
+        Some(namespace) => Api::namespaced(client, &namespace),
+        None => Api::all(client),
+    };
     loop {
         let mut events = std::pin::pin!(watcher(api.clone(), Config::default()));
         while let Some(event) = events.next().await {

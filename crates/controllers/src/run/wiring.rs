@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use kube::Resource;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::Config;
-use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
-use sluice_api::crd::CustomResource;
+use sluice_api::crd::{CustomResource, Definition};
 use sluice_runtime::events::Recorder;
 use sluice_runtime::index::Reference;
-use sluice_runtime::queue::{Backoff, Queue};
+use sluice_runtime::queue::Queue;
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::watch::watch;
-use sluice_runtime::worker::{Reconcile, work};
+use sluice_runtime::worker::{Passes, Reconcile, work};
 use sluice_ssa::Discovery;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Controller, World};
 use crate::artifacts::Artifacts;
 use crate::context::Context;
+use crate::operation::new_id;
 use crate::sources::{Source, Sources};
 use crate::sourcing::{SourceController, SourceKind};
 use crate::waking::{Consumes, Wakes};
@@ -80,6 +82,7 @@ impl<'w> Wiring<'w> {
             clock: Arc::clone(&world.clock),
             chance: Arc::clone(&world.chance),
             recorder,
+            metrics: Arc::clone(&world.operation.metrics),
             artifacts: Arc::clone(&self.artifacts),
             discovery: Discovery::new(),
             compute: world.compute,
@@ -88,9 +91,20 @@ impl<'w> Wiring<'w> {
         })
     }
 
-    /// An empty queue.
-    pub(super) fn queue() -> Arc<Queue> {
-        Arc::new(Queue::new(Backoff::default()))
+    /// An empty queue of a kind.
+    pub(super) fn queue(&self, definition: &Definition) -> Arc<Queue> {
+        let operation = &self.world.operation;
+        let controller = definition.kind.to_ascii_lowercase();
+        let metrics = Arc::clone(&operation.metrics);
+        Arc::new(Queue::counting(operation.backoff, metrics, &controller))
+    }
+
+    /// What the API server is asked to choose by, where objects of other shards are not to be seen.
+    pub(super) fn shard(&self) -> Config {
+        match self.world.operation.shard.as_str() {
+            "" => Config::default(),
+            selector => Config::default().labels(selector),
+        }
     }
 
     /// Somebody builds from sources.
@@ -101,12 +115,21 @@ impl<'w> Wiring<'w> {
     /// A controller that reads ConfigMaps, Secrets or other objects, and the queue that it works on.
     pub(super) fn controller<R: Reconcile + Wakes>(
         &mut self,
+        of: Controller,
+        definition: &Definition,
         queue: Arc<Queue>,
         controller: &Arc<R>,
     ) {
         self.users.push(Arc::clone(controller) as Arc<dyn Wakes>);
         let (controller, stop) = (Arc::clone(controller), self.stop.clone());
-        self.workers.push(work(queue, controller, self.world.concurrent, stop).boxed());
+        let (world, chance) = (self.world, Arc::clone(&self.world.chance));
+        let passes = Passes::new(
+            definition,
+            Arc::clone(&world.operation.metrics),
+            Arc::new(move || new_id(&*chance)),
+        );
+        let workers = world.operation.concurrent.get(&of).copied().unwrap_or(world.concurrent);
+        self.workers.push(work(queue, controller, passes, workers, stop).boxed());
     }
 
     /// A kind of sources that is looked after here; where the controller does not run, it is only watched.
@@ -116,7 +139,7 @@ impl<'w> Wiring<'w> {
         store: &Arc<Store<K>>,
     ) {
         let Some(context) = context else { return self.foreign_source(store) };
-        let (queue, tell) = (Self::queue(), self.teller());
+        let (queue, tell) = (self.queue(&K::DEFINITION), self.teller());
         let controller = Arc::new(SourceController::new(
             context.clone(),
             self.world.workshop.clone(),
@@ -124,8 +147,18 @@ impl<'w> Wiring<'w> {
             Arc::clone(&queue),
             Arc::new(tell),
         ));
-        self.controller(queue, &controller);
-        self.observe(store, move |change| controller.on_change(&change));
+        self.controller(Controller::Source, &K::DEFINITION, queue, &controller);
+        let (shard, others) = (self.world.operation.shard.clone(), self.teller());
+        self.observe(store, Config::default(), move |change| {
+            let labels = |object: &Arc<K>| shard.matches(object.meta().labels.as_ref());
+            if change.after.as_ref().is_none_or(labels) {
+                controller.on_change(&change);
+            } else {
+                // Another process looks after it; here it is only built from.
+                controller.forget(&change.key);
+                others(&change);
+            }
+        });
     }
 
     /// A kind of sources that somebody else looks after.
@@ -137,7 +170,7 @@ impl<'w> Wiring<'w> {
             return;
         }
         let tell = self.teller();
-        self.observe(store, move |change| tell(&change));
+        self.observe(store, Config::default(), move |change| tell(&change));
     }
 
     /// Tells everybody who builds from sources of a change.
@@ -160,11 +193,15 @@ impl<'w> Wiring<'w> {
     pub(super) fn observe<K: Watched>(
         &mut self,
         store: &Arc<Store<K>>,
+        config: Config,
         tell: impl Fn(Change<K>) + Send + Sync + 'static,
     ) {
-        let api: Api<K> = Api::all(self.world.client.clone());
-        let (config, quiet) = (Config::default(), Arc::new(|_: &_, _: &_| {}));
-        self.tasks.spawn(watch(api, config, Arc::clone(store), tell, quiet));
+        let (client, namespace) =
+            (self.world.client.clone(), self.world.operation.namespace.clone());
+        let (kept, quiet) = (Arc::clone(store), Arc::new(|_: &_, _: &_| {}));
+        self.tasks.spawn(async move {
+            watch(client, namespace.as_deref(), config, kept, tell, quiet).await;
+        });
         let store = Arc::clone(store);
         self.lists.push(async move { store.synced().await }.boxed());
     }
@@ -172,11 +209,23 @@ impl<'w> Wiring<'w> {
 
 /// A kind that can be watched.
 pub(super) trait Watched:
-    Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + DeserializeOwned
+    + Clone
+    + Debug
+    + Send
+    + Sync
+    + 'static
 {
 }
 
 impl<K> Watched for K where
-    K: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + DeserializeOwned
+        + Clone
+        + Debug
+        + Send
+        + Sync
+        + 'static
 {
 }

@@ -9,8 +9,10 @@ use sluice_api::names::reasons::{FAILED, PROGRESSING_WITH_RETRY, SUCCEEDED};
 use sluice_api::shared::condition::{Condition, ConditionStatus};
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
+use sluice_runtime::metrics::names::PHASE_DURATION;
 use sluice_runtime::queue::Next;
 use sluice_source::artifact::Place;
+use tokio::time::Instant;
 use tracing::{error, info};
 
 use super::summary::summarise;
@@ -54,7 +56,11 @@ impl<K: SourceKind> SourceController<K> {
     async fn steps(&self, pass: &mut Pass<'_, K>) -> Result<String, Stop> {
         self.begin(pass).await?;
         self.check_storage(pass).await;
-        K::produce(self, pass).await
+        let began = Instant::now();
+        let produced = K::produce(self, pass).await;
+        let (took, labels) = (began.elapsed().as_secs_f64(), [K::DEFINITION.kind, "fetch"]);
+        self.context.metrics.observe(&PHASE_DURATION, &labels, took);
+        produced
     }
 
     /// Says that work has begun, at once if the object is new or changed.

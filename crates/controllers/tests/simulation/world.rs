@@ -18,6 +18,7 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::operation::Operation;
 use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
@@ -143,6 +144,7 @@ impl World {
             instance: "simulation".to_owned(),
             concurrent: 4,
             controllers: BTreeSet::from(Controller::ALL),
+            operation: Operation::default(),
         };
         let world = Self { cluster, user, git, facts, wire, clock, controllers };
         for crd in sluice_api::crds() {

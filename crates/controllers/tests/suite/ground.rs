@@ -15,6 +15,7 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::operation::Operation;
 use sluice_controllers::outside::{Clusters, Nobody, Outside};
 use sluice_controllers::run::{Controller, World, run};
 use sluice_controllers::sourcing::Workshop;
@@ -179,6 +180,7 @@ impl Ground {
             instance: "test".to_owned(),
             concurrent: 4,
             controllers: BTreeSet::from(Controller::ALL),
+            operation: Operation::default(),
         };
         let client = Client::new(cluster.service(), "default");
         let ground =

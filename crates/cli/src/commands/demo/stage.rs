@@ -12,6 +12,7 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::operation::Operation;
 use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
@@ -118,6 +119,7 @@ impl Stage {
             instance: "demo".to_owned(),
             concurrent: 4,
             controllers: BTreeSet::from(Controller::ALL),
+            operation: Operation::default(),
         };
         let stop = CancellationToken::new();
         let task = tokio::spawn(run_controllers(world, stop.clone()));

@@ -4,14 +4,11 @@ use sluice_controllers::context::Settings;
 use sluice_runtime::key::Key;
 use sluice_secrets::flux::OnBrokenMac;
 
-/// The namespace of the controllers, where nothing says otherwise.
-const NAMESPACE: &str = "flux-system";
-
 /// The flags, named as Flux names them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Applying {
     /// Whether bases on other machines are refused.
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     no_remote_bases: bool,
     /// The Secret with age keys that serves Kustomizations without one, in the namespace of the controllers.
     #[arg(long, value_name = "NAME")]
@@ -29,7 +26,7 @@ pub(super) struct Applying {
     #[arg(long, value_name = "NAME")]
     default_kubeconfig_service_account: Option<String>,
     /// Whether kubeconfigs of tenants may do without checking certificates.
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     insecure_kubeconfig_tls: bool,
 }
 
@@ -41,9 +38,8 @@ enum Mac {
 
 impl Applying {
     /// The settings that these flags make.
-    pub(super) fn settings(self) -> Settings {
-        let namespace = std::env::var("RUNTIME_NAMESPACE").unwrap_or_else(|_| NAMESPACE.to_owned());
-        let ours = |name: String| Key::new(namespace.clone(), name);
+    pub(super) fn settings(self, namespace: &str) -> Settings {
+        let ours = |name: String| Key::new(namespace, name);
         Settings {
             no_remote_bases: self.no_remote_bases,
             sops_age_secret: self.sops_age_secret.map(ours),

@@ -1,0 +1,135 @@
+//! What operators ask the process: its metrics, whether it lives, whether it is ready.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use sluice_runtime::metrics::Metrics;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::flags::address;
+use crate::outcome::Failure;
+
+/// What answers are made from.
+#[derive(Clone, Default)]
+pub(super) struct Endpoints {
+    /// The numbers at `/metrics`.
+    pub(super) metrics: Arc<Metrics>,
+    /// Whether the cluster was reached.
+    pub(super) ready: Arc<AtomicBool>,
+}
+
+/// How long to wait when no connection can be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Endpoints {
+    /// Opens an address, unless it is `0` or not given; gives what then serves it until it is dropped.
+    pub(super) async fn listen(
+        &self,
+        wanted: Option<&str>,
+        what: &str,
+        flag: &str,
+    ) -> Result<Option<(SocketAddr, impl Future<Output = ()> + use<>)>, Failure> {
+        let Some(text) = wanted.filter(|text| !text.is_empty() && *text != "0") else {
+            return Ok(None);
+        };
+        let address = address(text).map_err(|error| Failure::new(format!("{flag}: {error}")))?;
+        let refused = |error| {
+            Failure::caused(format!("cannot serve {what} on {address}"), error)
+                .hint(format!("choose another address with {flag}, or 0 for none"))
+        };
+        let listener = TcpListener::bind(address).await.map_err(refused)?;
+        let bound = listener.local_addr().map_err(refused)?;
+        Ok(Some((bound, self.clone().serve(listener))))
+    }
+
+    async fn serve(self, listener: TcpListener) {
+        let mut connections = JoinSet::new();
+        loop {
+            let Ok((stream, _)) = listener.accept().await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            while connections.try_join_next().is_some() {}
+            let endpoints = self.clone();
+            connections.spawn(async move {
+                let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+                    let answer = endpoints.answer(request.uri().path());
+                    async move { Ok::<_, Infallible>(answer) }
+                });
+                let server = auto::Builder::new(TokioExecutor::new());
+                // Whoever asked is gone; nobody is left to tell.
+                let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    }
+
+    fn answer(&self, path: &str) -> Response<Full<Bytes>> {
+        let ready = self.ready.load(Ordering::Relaxed);
+        let (code, text) = match path.trim_end_matches('/') {
+            "/metrics" => (StatusCode::OK, self.metrics.render()),
+            "/healthz" | "/healthz/ping" => (StatusCode::OK, "ok".to_owned()),
+            "/readyz" | "/readyz/ping" if ready => (StatusCode::OK, "ok".to_owned()),
+            "/readyz" | "/readyz/ping" => {
+                let words = "[-]cluster failed: not reached yet\nreadyz check failed\n";
+                (StatusCode::INTERNAL_SERVER_ERROR, words.to_owned())
+            }
+            _ => (StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
+        };
+        let mut answer = Response::new(Full::new(Bytes::from(text)));
+        *answer.status_mut() = code;
+        let kind = if path.starts_with("/metrics") {
+            "text/plain; version=0.0.4; charset=utf-8"
+        } else {
+            "text/plain; charset=utf-8"
+        };
+        answer
+            .headers_mut()
+            .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use sluice_runtime::metrics::names::LEADER;
+
+    use super::Endpoints;
+
+    #[tokio::test]
+    async fn health_readiness_and_metrics_are_told() {
+        let endpoints = Endpoints::default();
+        endpoints.metrics.set(&LEADER, &["a"], 1.0);
+        assert!(endpoints.listen(Some("0"), "metrics", "--metrics-addr").await.unwrap().is_none());
+        let listening = endpoints.listen(Some("127.0.0.1:0"), "metrics", "--metrics-addr").await;
+        let (bound, serving) = listening.unwrap().unwrap();
+        let serving = tokio::spawn(serving);
+        let clients = sluice_source::http::HttpClients::new();
+        let client = clients.client(&sluice_source::http::HttpOptions::default()).unwrap();
+        let get = async |path: &str| {
+            let answer = client.get(format!("http://{bound}{path}")).send().await.unwrap();
+            (answer.status().as_u16(), answer.text().await.unwrap())
+        };
+        assert_eq!(get("/healthz").await, (200, "ok".to_owned()));
+        assert_eq!(get("/readyz").await.0, 500);
+        endpoints.ready.store(true, Ordering::Relaxed);
+        assert_eq!(get("/readyz").await, (200, "ok".to_owned()));
+        let (code, text) = get("/metrics").await;
+        assert!(
+            code == 200 && text.contains("leader_election_master_status{name=\"a\"} 1"),
+            "{text}"
+        );
+        assert_eq!(get("/else").await.0, 404);
+        serving.abort();
+    }
+}

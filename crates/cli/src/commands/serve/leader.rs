@@ -1,0 +1,143 @@
+//! Which controllers this process may run: those whose lease it holds, under upstream's names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::select_all;
+use sluice_controllers::run::{Controller, World, run};
+use sluice_runtime::lease::{Candidate, Held, Terms};
+use sluice_runtime::metrics::names::LEADER;
+use sluice_source::artifact::{Digest, DigestAlgorithm};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::outcome::Failure;
+
+/// How long the leases of the other controllers are waited for, before those that are held begin.
+const TOGETHER: Duration = Duration::from_secs(1);
+
+/// What a lease needs beside its name.
+pub(super) struct Election {
+    /// Where the leases are.
+    pub(super) namespace: String,
+    /// Who this is; unlike every other process.
+    pub(super) identity: String,
+    pub(super) terms: Terms,
+    /// Whether leases are let go at the end.
+    pub(super) release: bool,
+}
+
+impl Election {
+    fn candidate(&self, world: &World, controller: Controller) -> Candidate {
+        let hash = |text: &str| {
+            let digest = Digest::of(DigestAlgorithm::Sha256, text.as_bytes()).to_string();
+            digest.trim_start_matches("sha256:").to_owned()
+        };
+        let shard = world.operation.shard.as_str();
+        Candidate {
+            client: world.client.clone(),
+            namespace: self.namespace.clone(),
+            name: Candidate::lease_name(controller.name(), shard, hash),
+            identity: self.identity.clone(),
+            clock: Arc::clone(&world.clock),
+            chance: Arc::clone(&world.chance),
+            terms: self.terms,
+        }
+    }
+
+    /// Runs each controller for as long as its lease is held, until all are to stop. A lease that is lost is
+    /// the end of the process: somebody else works now.
+    pub(super) async fn run(self, world: World, stop: CancellationToken) -> Result<(), Failure> {
+        let metrics = Arc::clone(&world.operation.metrics);
+        let mut waiting = JoinSet::new();
+        let mut names = BTreeMap::new();
+        for controller in world.controllers.iter().copied() {
+            let candidate = self.candidate(&world, controller);
+            metrics.set(&LEADER, &[&candidate.name], 0.0);
+            names.insert(controller, candidate.name.clone());
+            waiting.spawn(async move { (controller, candidate.acquire().await) });
+        }
+        let mut held: BTreeMap<Controller, Held> = BTreeMap::new();
+        let outcome = loop {
+            // Take what there is, and what comes right after.
+            let first = async {
+                if held.is_empty() { waiting.join_next().await } else { waiting.try_join_next() }
+            };
+            let mut next = tokio::select! {
+                biased;
+                () = stop.cancelled() => break Ok(()),
+                next = first => next,
+            };
+            while let Some(Ok((controller, lease))) = next.take() {
+                let name = names.get(&controller).map(String::as_str).unwrap_or_default();
+                metrics.set(&LEADER, &[name], 1.0);
+                held.insert(controller, lease);
+                next = tokio::time::timeout(TOGETHER, waiting.join_next()).await.unwrap_or(None);
+            }
+            let controllers: BTreeSet<Controller> = held.keys().copied().collect();
+            let pause = CancellationToken::new();
+            let running = run(World { controllers, ..world.clone() }, pause.clone());
+            match together(running, &mut held, &mut waiting, &stop, &pause).await {
+                Ended::Stopped => break Ok(()),
+                Ended::Lost => break Err(Failure::new("leader election lost")),
+                Ended::Joined(controller, lease) => {
+                    let name = names.get(&controller).map(String::as_str).unwrap_or_default();
+                    metrics.set(&LEADER, &[name], 1.0);
+                    held.insert(controller, *lease);
+                }
+            }
+        };
+        waiting.abort_all();
+        if self.release && outcome.is_ok() {
+            for lease in held.into_values() {
+                lease.release().await;
+            }
+        }
+        outcome
+    }
+}
+
+/// Why a run came to its end.
+enum Ended {
+    /// It was to stop, and has.
+    Stopped,
+    /// A lease was lost: everything was dropped at once.
+    Lost,
+    /// One more lease is held: everything starts anew, with one more controller.
+    Joined(Controller, Box<Held>),
+}
+
+/// Runs controllers, keeps their leases and waits for the others' at the same time.
+async fn together(
+    running: impl Future<Output = ()>,
+    held: &mut BTreeMap<Controller, Held>,
+    waiting: &mut JoinSet<(Controller, Held)>,
+    stop: &CancellationToken,
+    pause: &CancellationToken,
+) -> Ended {
+    let mut running = std::pin::pin!(running);
+    let keeping = select_all(held.values_mut().map(|lease| Box::pin(lease.keep())));
+    let mut keeping = std::pin::pin!(keeping);
+    let joined = async {
+        match waiting.join_next().await {
+            Some(Ok(joined)) => joined,
+            _ => std::future::pending().await,
+        }
+    };
+    let reason = tokio::select! {
+        biased;
+        _ = keeping.as_mut() => return Ended::Lost,
+        () = stop.cancelled() => Ended::Stopped,
+        (controller, lease) = joined => Ended::Joined(controller, Box::new(lease)),
+        () = running.as_mut() => return Ended::Stopped,
+    };
+    // The leases are kept until the last pass is over.
+    pause.cancel();
+    tokio::select! {
+        biased;
+        _ = keeping => Ended::Lost,
+        () = running => reason,
+    }
+}

@@ -1,0 +1,62 @@
+//! The notification receiver that `--events-addr` names.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::Value;
+use sluice_runtime::events::Notify;
+
+/// How long telling it may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How often it is told again what it could not take.
+const RETRIES: u32 = 4;
+
+/// The notification receiver.
+pub(super) struct Receiver {
+    pub(super) client: reqwest::Client,
+    pub(super) address: String,
+}
+
+impl Receiver {
+    /// Posts once; says whether another try may do.
+    async fn try_post(&self, payload: &Value) -> Result<(), (bool, String)> {
+        let request = self
+            .client
+            .post(&self.address)
+            .header("content-type", "application/json")
+            .timeout(TIMEOUT)
+            .body(payload.to_string());
+        match request.send().await {
+            // It has had this one already.
+            Ok(answer) if answer.status().as_u16() == 429 => Ok(()),
+            Ok(answer) if answer.status().is_success() => Ok(()),
+            Ok(answer) => {
+                let status = answer.status();
+                Err((status.is_server_error(), format!("the receiver answered {status}")))
+            }
+            Err(error) => Err((true, error.to_string())),
+        }
+    }
+}
+
+impl Notify for Receiver {
+    fn post(
+        &self,
+        payload: Value,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(async move {
+            let mut tries = 0;
+            loop {
+                match self.try_post(&payload).await {
+                    Ok(()) => return Ok(()),
+                    Err((true, _)) if tries < RETRIES => {
+                        tries += 1;
+                        tokio::time::sleep(Duration::from_secs(1 << (tries - 1))).await;
+                    }
+                    Err((_, error)) => return Err(error),
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! How controllers are operated, beside what they do: what they count, which objects are theirs, how much they do
+//! at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_runtime::metrics::Metrics;
+use sluice_runtime::queue::Backoff;
+use sluice_runtime::selector::Selector;
+
+use crate::run::Controller;
+
+/// How controllers are operated. By default nobody reads the numbers, and every object is theirs.
+#[derive(Debug, Clone, Default)]
+pub struct Operation {
+    /// Where they count.
+    pub metrics: Arc<Metrics>,
+    /// `--watch-label-selector`: the objects that are theirs. Sources of others are only built from.
+    pub shard: Selector,
+    /// The one namespace that is watched, with `--watch-all-namespaces=false`.
+    pub namespace: Option<String>,
+    /// `--min-retry-delay` and `--max-retry-delay`
+    pub backoff: Backoff,
+    /// How many objects of a kind are worked on at a time, where a controller has a number of its own.
+    pub concurrent: BTreeMap<Controller, usize>,
+}
+
+/// A name for a pass, from chance between 0 and 1: a version 4 uuid.
+pub fn new_id(chance: &(dyn Fn() -> f64 + Send + Sync)) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the fraction of 32 bits fits them"
+    )]
+    let bits = || (chance() * f64::from(u32::MAX)) as u32;
+    let (first, second, third, fourth) = (bits(), bits(), bits(), bits());
+    format!(
+        "{first:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{fourth:08x}",
+        second >> 16,
+        second & 0xfff,
+        (third >> 16) & 0x3fff | 0x8000,
+        third & 0xffff,
+    )
+}
