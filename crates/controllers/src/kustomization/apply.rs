@@ -55,7 +55,8 @@ impl Kustomizations {
         pass.conditions.mark_reconciling(PROGRESSING, &progress("Detecting drift"));
         let wanted = applier.identify(&objects).await;
         self.handover.claim(&pass.object, artifact, &wanted);
-        let union = old.union(&Inventory::of_keys(wanted));
+        let wanted = Inventory::of_keys(wanted);
+        let union = old.union(&wanted);
         if union.len() > old.len() && settings.keeps(SafetyRule::RememberBeforeApplying) {
             pass.status.inventory = Some(union.write());
             pass.write().await?;
@@ -64,6 +65,7 @@ impl Kustomizations {
         options.force = pass.object.spec.force.unwrap_or(false);
         options.custom_stage_kinds.clone_from(&settings.custom_stage_kinds);
         options.ignore = ignore;
+        options.unseen = wanted.minus(&old).into_iter().map(|key| key.id).collect();
         self.inform(pass, &watching, &mut options);
         let jobs = sluice_ssa::jobs_with_ttl(&objects);
         let changes = match applier.apply(objects, &options).await {

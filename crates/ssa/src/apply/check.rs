@@ -79,6 +79,10 @@ impl Applier {
         let digest = options.imprint.then(|| digest(&object));
         let resource =
             self.resolve(&key, defined).await.map_err(|error| Failure::dry_run(&key, &error))?;
+        if let Some(merged) = self.would_create(&key, &resource, &object, options).await {
+            let pending = Pending::create(resource, object, merged, digest);
+            return Ok(Verdict::Write(Box::new(pending)));
+        }
         let mut live = self.read(&resource, &key).await?;
         if let Some(skipped) = skipped(&key, &object, live.as_ref(), options) {
             return Ok(Verdict::Done(Box::new(skipped)));
@@ -135,6 +139,23 @@ impl Applier {
             digest,
             contest,
         })))
+    }
+
+    /// What a dry run makes of an object that is new, if it is. Anything else that the dry run says is
+    /// heard again after a look at what is there.
+    async fn would_create(
+        &self,
+        key: &ObjectKey,
+        resource: &Resource,
+        object: &Value,
+        options: &ApplyOptions,
+    ) -> Option<Value> {
+        if !options.unseen.contains(&key.id) || has_mark(object, &options.exclusions) {
+            return None;
+        }
+        let manager = &self.owner.field_manager;
+        let merged = resource.apply(&self.client, object, manager, true).await.ok()?;
+        merged.pointer("/metadata/resourceVersion").is_none().then_some(merged)
     }
 
     /// Where the object's kind is served. Kinds whose definition is in the same set are waited for,

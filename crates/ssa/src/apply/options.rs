@@ -15,7 +15,7 @@ use crate::change::Change;
 use crate::ignore::IgnoreRules;
 use crate::managers::{Cleanup, FieldManager, Operation};
 use crate::metadata::{Marks, Owner};
-use crate::object::ObjectKey;
+use crate::object::{ObjectId, ObjectKey};
 use crate::order::GroupKind;
 
 /// What somebody who watches the cluster knows about it. Saves looking at objects that nobody touched.
@@ -46,6 +46,9 @@ pub struct ApplyOptions {
     pub ignore: IgnoreRules,
     /// How long a stage may take to get ready, and an object to go away before it is made anew.
     pub wait_timeout: Duration,
+    /// Objects that were never applied before and so are probably not there: they are tried without
+    /// a look first.
+    pub unseen: BTreeSet<ObjectId>,
     /// What is known about the cluster without asking it.
     pub knowledge: Option<Arc<dyn Knowledge>>,
     /// Whether changes tell what was left on each object.
@@ -64,6 +67,7 @@ impl Default for ApplyOptions {
             migrate_api_version: false,
             ignore: IgnoreRules::default(),
             wait_timeout: Duration::from_mins(1),
+            unseen: BTreeSet::new(),
             knowledge: None,
             imprint: false,
         }

@@ -29,6 +29,18 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// An object that is not there.
+    pub(super) fn create(
+        resource: Resource,
+        payload: Value,
+        merged: Value,
+        digest: Option<u64>,
+    ) -> Self {
+        let key = ObjectKey::of(&merged);
+        let merged = Some(merged);
+        Self { key, resource, payload, live: None, merged, cleanup: None, digest, contest: None }
+    }
+
     /// An object that is deleted and made anew.
     pub(super) fn recreate(
         key: ObjectKey,

@@ -71,6 +71,26 @@ async fn an_applied_set_is_looked_at_in_two_requests_for_each_object() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_never_applied_is_tried_without_a_look() {
+    let ground = Ground::still();
+    let mut disabled = config_map("disabled", "1");
+    disabled["metadata"]["annotations"] =
+        json!({"kustomize.toolkit.fluxcd.io/reconcile": "disabled"});
+    ground.apply(vec![config_map("b", "0")]).await.unwrap();
+    ground.asked();
+    let objects = vec![config_map("a", "1"), config_map("b", "1"), disabled];
+    let mut options = options();
+    options.unseen = objects.iter().map(|object| ObjectKey::of(object).id).collect();
+    let changes = ground.applier.apply(owned(objects), &options).await.unwrap();
+    assert_eq!(
+        changes.to_string(),
+        "ConfigMap/default/a created\nConfigMap/default/b configured\nConfigMap/default/disabled skipped"
+    );
+    // Tried and written; tried, read, tried and written; read.
+    assert_eq!(ground.asked(), 2 + 4 + 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn definitions_and_namespaces_come_before_what_needs_them() {
     let ground = Ground::still();
     let mut inside = config_map("c", "1");
