@@ -140,17 +140,24 @@ impl Artifacts {
     }
 }
 
-/// The files of an artifact as the kustomize engine asks for them: below `/`, without links, which artifacts
-/// do not hold.
+/// The files of an artifact as the kustomize engine asks for them: below a directory, and without links,
+/// which artifacts do not hold.
 pub struct ArtifactTree {
     files: Arc<SourceTree>,
+    /// Where the artifact lies; empty for the root.
+    mount: &'static str,
     /// The names in each directory.
     names: BTreeMap<String, Vec<String>>,
 }
 
 impl ArtifactTree {
-    /// The files, with what is in each directory found once.
+    /// The files at the root.
     pub fn new(files: Arc<SourceTree>) -> Self {
+        Self::mounted(files, "")
+    }
+
+    /// The files below a directory, with what is in each directory found once.
+    pub fn mounted(files: Arc<SourceTree>, mount: &'static str) -> Self {
         let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (path, _) in files.iter() {
             let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -159,13 +166,19 @@ impl ArtifactTree {
         for names in names.values_mut() {
             names.sort_unstable();
         }
-        Self { files, names }
+        Self { files, mount, names }
+    }
+
+    /// A path as the artifact has it; nothing for one that is not in it.
+    fn inner<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(self.mount)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
     }
 }
 
 impl FileTree for ArtifactTree {
     fn entry(&self, path: &str) -> Option<Entry> {
-        let path = path.trim_start_matches('/');
+        let path = self.inner(path)?;
         if path.is_empty() {
             return Some(Entry::Directory);
         }
@@ -177,7 +190,7 @@ impl FileTree for ArtifactTree {
     }
 
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
-        match self.files.read(path.trim_start_matches('/')) {
+        match self.inner(path).and_then(|path| self.files.read(path)) {
             Some(content) => Ok(Cow::Borrowed(content)),
             None if self.entry(path).is_some() => Err(TreeError::Directory(path.to_owned())),
             None => Err(TreeError::Missing(path.to_owned())),
@@ -188,7 +201,8 @@ impl FileTree for ArtifactTree {
         if self.entry(path) != Some(Entry::Directory) {
             return Err(TreeError::Missing(path.to_owned()));
         }
-        Ok(self.names.get(path.trim_start_matches('/')).cloned().unwrap_or_default())
+        let names = self.inner(path).and_then(|path| self.names.get(path));
+        Ok(names.cloned().unwrap_or_default())
     }
 }
 

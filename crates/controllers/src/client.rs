@@ -16,6 +16,28 @@ use tower::service_fn;
 /// How long a token is shown before the next is asked for. All last longer.
 const FRESH: Duration = Duration::from_mins(5);
 
+/// A client that sends nothing to a path with steps in it that lead elsewhere: names come from tenants, and
+/// whoever stands between us and the API server may follow them.
+pub fn guarded(client: &Client) -> Client {
+    let own = client.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let own = own.clone();
+        async move {
+            if leads_elsewhere(request.uri().path()) {
+                let refusal = format!("{:?} is no path of an object", request.uri().path());
+                return Err(kube::Error::Service(refusal.into()));
+            }
+            own.send(request).await
+        }
+    });
+    Client::new(service, client.default_namespace().to_owned())
+}
+
+fn leads_elsewhere(path: &str) -> bool {
+    let is_step = |part: &str| matches!(part, "" | "." | "..") || part.contains(['%', '\\']);
+    path.trim_start_matches('/').trim_end_matches('/').split('/').any(is_step) && path != "/"
+}
+
 /// Why no client could be made.
 #[derive(Debug, thiserror::Error)]
 #[error("service account {0:?} cannot be written into a request")]
@@ -98,5 +120,30 @@ pub(crate) fn api_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leads_elsewhere;
+
+    #[test]
+    fn names_are_no_paths() {
+        for path in [
+            "/",
+            "/api/v1",
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node",
+            "/openapi/v3/",
+        ] {
+            assert!(!leads_elsewhere(path), "{path}");
+        }
+        for path in [
+            "/api/v1/namespaces/a/secrets/../../b/secrets/c",
+            "/api/v1/namespaces/a/secrets/%2e%2e/x",
+            "/api/v1/namespaces//secrets",
+            "/api/v1/namespaces/./secrets",
+        ] {
+            assert!(leads_elsewhere(path), "{path}");
+        }
     }
 }

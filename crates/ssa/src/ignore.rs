@@ -6,6 +6,7 @@ mod ownership;
 use regex::Regex;
 use serde_json::Value;
 use sluice_api::shared::kustomize::{IgnoreRule, Selector};
+use sluice_schema::structural::pattern::compile;
 
 use crate::metadata;
 use crate::object::ObjectKey;
@@ -124,9 +125,9 @@ impl Target {
 fn pattern(what: &'static str, text: Option<&str>) -> Result<Option<Regex>, IgnoreError> {
     match text {
         None | Some("") => Ok(None),
-        Some(text) => Regex::new(&format!("^(?:{text})$"))
-            .map(Some)
-            .map_err(|error| IgnoreError { what, why: error.to_string() }),
+        Some(text) => {
+            compile(&format!("^(?:{text})$")).map(Some).map_err(|why| IgnoreError { what, why })
+        }
     }
 }
 

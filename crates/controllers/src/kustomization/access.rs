@@ -62,6 +62,16 @@ impl Kustomizations {
         Ok(Target { client, discovery })
     }
 
+    /// Whoever applies, on this cluster.
+    pub(super) fn local_client(&self, object: &Kustomization) -> Result<Client, String> {
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let own = &self.context.client;
+        self.service_account(object).map_or_else(
+            || Ok(own.clone()),
+            |name| as_service_account(own, namespace, name).map_err(|error| error.to_string()),
+        )
+    }
+
     /// A client of the cluster whose kubeconfig a Secret holds.
     async fn by_secret(&self, key: &Key, entry: Option<&str>) -> Result<Client, String> {
         let api: Api<Secret> = Api::namespaced(self.context.client.clone(), &key.namespace);

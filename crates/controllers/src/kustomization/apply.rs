@@ -29,12 +29,21 @@ impl Kustomizations {
         target: Target,
         built: Built,
         checks: HealthChecks,
-        ignore: IgnoreRules,
         progress: &(dyn Fn(&str) -> String + Send + Sync),
         cancel: CancellationToken,
     ) -> Result<(), Stop> {
         pass.phase("apply");
-        let Built { objects, digest, .. } = built;
+        let Built { objects, digest, encrypted, .. } = built;
+        pass.conditions.mark_reconciling(PROGRESSING, &progress("Detecting drift"));
+        let ignore = IgnoreRules::compile(pass.object.spec.ignore.as_deref().unwrap_or_default());
+        let ignore = match (encrypted, ignore) {
+            (None, Ok(ignore)) => ignore,
+            (encrypted, ignore) => {
+                let message = encrypted.or_else(|| ignore.err().map(|error| format!("{error}\n")));
+                pass.note(&digest, RECONCILIATION_FAILED);
+                return Err(Stop::failed(RECONCILIATION_FAILED, message.unwrap_or_default()));
+            }
+        };
         let settings = &self.context.settings;
         let owner = Owner::kustomize();
         let watching = self.watching(&pass.object, &target)?;
@@ -52,7 +61,6 @@ impl Kustomizations {
             None => Inventory::default(),
         };
         // Before anything is applied, everything that may be applied is remembered: a crash orphans nothing.
-        pass.conditions.mark_reconciling(PROGRESSING, &progress("Detecting drift"));
         let wanted = applier.identify(&objects).await;
         self.handover.claim(&pass.object, artifact, &wanted);
         let wanted = Inventory::of_keys(wanted);

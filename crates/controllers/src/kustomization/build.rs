@@ -30,6 +30,9 @@ use super::variables::{self, VariablesError};
 use crate::artifacts::{ArtifactTree, inside};
 use crate::context::Context;
 
+/// Where the artifact lies for a build. Not at the root: what leads out of it has to lead somewhere.
+const MOUNT: &str = "/.artifact";
+
 /// What was built.
 pub(super) struct Built {
     /// The objects, in the form in which they are applied.
@@ -38,6 +41,8 @@ pub(super) struct Built {
     pub(super) digest: String,
     /// Documents that were changed after they were encrypted.
     pub(super) findings: Vec<Finding>,
+    /// Why the objects must not be applied: some are still encrypted.
+    pub(super) encrypted: Option<String>,
 }
 
 /// Builds a Kustomization from the files of an artifact.
@@ -149,10 +154,10 @@ async fn variables_of(
     }
 }
 
-/// All causes of a failure, each in the words that users of Flux know.
+/// All causes of a failure, each in the words that users of Flux know. Paths are those of the artifact.
 fn words(failure: &Failure) -> String {
     let causes: Vec<String> = failure.diagnostics().map(Diagnostic::original_message).collect();
-    causes.join("\n")
+    causes.join("\n").replace(&format!("'{MOUNT}'"), "'/'").replace(MOUNT, "")
 }
 
 /// One build: the files, and what lies on top of them.
@@ -167,10 +172,11 @@ struct Work {
 impl Work {
     /// Finds or makes the kustomization file.
     fn begin(object: Arc<Kustomization>, files: Arc<SourceTree>) -> Result<Self, Stop> {
-        let tree = ArtifactTree::new(files);
-        let directory = format!("/{}", inside(object.spec.path.as_deref().unwrap_or_default()));
+        let tree = ArtifactTree::mounted(files, MOUNT);
+        let path = inside(object.spec.path.as_deref().unwrap_or_default());
+        let directory = if path.is_empty() { MOUNT.to_owned() } else { format!("{MOUNT}/{path}") };
         let secure =
-            SecureTree::new(&tree, "/").map_err(|error| build_failed(error.to_string()))?;
+            SecureTree::new(&tree, MOUNT).map_err(|error| build_failed(error.to_string()))?;
         let generated = generate(&secure, &directory, &overrides(&object), None)
             .map_err(|failure| build_failed(words(&failure)))?;
         drop(secure);
@@ -179,11 +185,11 @@ impl Work {
 
     fn decrypt_sources(&self, decryption: &Decryption) -> Result<Sources, SourcesError> {
         let overlay = self.generated.over(&self.tree);
-        decryption.decryptor().decrypt_sources(&overlay, "/", &self.directory)
+        decryption.decryptor().decrypt_sources(&overlay, MOUNT, &self.directory)
     }
 
     fn assemble(&self, remote: Option<&dyn Remote>) -> Result<Resources, String> {
-        let secure = SecureTree::new(&self.tree, "/").map_err(|error| error.to_string())?;
+        let secure = SecureTree::new(&self.tree, MOUNT).map_err(|error| error.to_string())?;
         let mut overlay = self.generated.over(&secure);
         for (path, content) in &self.plain {
             overlay = overlay.with(path.clone(), content.expose().clone());
@@ -211,7 +217,8 @@ impl Work {
             let texts: Vec<String> = values.iter().map(sluice_yaml::from_json).collect();
             digest_of(&texts.join("---\n"))
         });
-        Ok(Built { objects: dress::dressed(&self.object, values)?, digest, findings })
+        let (objects, encrypted) = dress::dressed(&self.object, values);
+        Ok(Built { objects, digest, findings, encrypted })
     }
 }
 

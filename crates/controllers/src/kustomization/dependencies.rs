@@ -31,6 +31,8 @@ use crate::dependency::Dependency;
 pub(super) enum NotReady {
     /// An expression that is wrong: no waiting mends it.
     Expression(String),
+    /// An object that the operator's flags keep out of reach.
+    Denied(String),
     /// An object that is not ready yet; in Flux's words.
     Object(String),
 }
@@ -53,6 +55,9 @@ impl Kustomizations {
         };
         required(&self.context, &self.store, object, artifact).map_err(named)?;
         let wanted = by_annotation(object).map_err(NotReady::Expression)?;
+        for dependency in &wanted {
+            reachable(&self.context, object, &dependency.kind, &dependency.key)?;
+        }
         let key = Key::of(&object.metadata);
         let waiting = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if wanted.is_empty() {
@@ -62,8 +67,10 @@ impl Kustomizations {
         // Whatever becomes of them from here on asks for another pass.
         waiting().insert(key.clone());
         self.watch_dependencies(&key, &wanted).await;
+        // An expression tells much about an object; so it is looked at by whoever applies.
+        let client = self.local_client(object).map_err(NotReady::Object)?;
         for dependency in &wanted {
-            check_any(&self.context, object, dependency).await.map_err(named)?;
+            check_any(&self.context, &client, object, dependency).await.map_err(named)?;
         }
         waiting().remove(&key);
         Ok(())
@@ -149,7 +156,24 @@ fn cycle(store: &Store<Kustomization>, object: &Kustomization) -> Option<String>
     None
 }
 
-/// Those of the spec, as Flux checks them.
+/// Refuses what lies in another namespace, where the operator does not want that.
+fn reachable(
+    context: &Context,
+    object: &Kustomization,
+    kind: &str,
+    key: &Key,
+) -> Result<(), NotReady> {
+    let is_own = object.metadata.namespace.as_deref() == Some(&key.namespace);
+    if is_own || !context.settings.no_cross_namespace_refs {
+        return Ok(());
+    }
+    Err(NotReady::Denied(format!(
+        "can't access '{kind}/{key}', cross-namespace references have been blocked"
+    )))
+}
+
+/// Those of the spec, as Flux checks them. Flux lets expressions see objects of all namespaces; here they see
+/// no more than other references do.
 fn required(
     context: &Context,
     store: &Store<Kustomization>,
@@ -167,6 +191,7 @@ fn required(
             )));
         };
         if let Some(text) = wanted.ready_expr.as_deref().filter(|text| !text.is_empty()) {
+            reachable(context, object, "Kustomization", &key)?;
             let ready = evaluate(&key.name, text, object, &*dependency)?;
             if !ready {
                 return Err(NotReady::Object(format!(
@@ -208,7 +233,9 @@ fn evaluate(
 ) -> Result<bool, NotReady> {
     let expression =
         Expression::compile(text, &["self", "dep"], Some(&Type::Bool)).map_err(|error| {
-            NotReady::Expression(format!("failed to evaluate dependency {name}: {error}"))
+            NotReady::Expression(format!(
+                "terminal error: failed to evaluate dependency {name}: {error}"
+            ))
         })?;
     let failed = |error: String| NotReady::Object(error);
     let own = serde_json::to_value(own).map_err(|error| failed(error.to_string()))?;
@@ -220,6 +247,7 @@ fn evaluate(
 /// A dependency of any kind: its expression decides, or else its status.
 async fn check_any(
     context: &Context,
+    client: &kube::Client,
     object: &Kustomization,
     wanted: &Dependency,
 ) -> Result<(), NotReady> {
@@ -234,9 +262,9 @@ async fn check_any(
         .map_err(|error| waits(&format!("cannot be looked at: {error}")))?;
     let plural = ApiResource::from_gvk_with_plural(&kind, &resource.plural);
     let api: Api<DynamicObject> = if resource.namespaced {
-        Api::namespaced_with(context.client.clone(), &wanted.key.namespace, &plural)
+        Api::namespaced_with(client.clone(), &wanted.key.namespace, &plural)
     } else {
-        Api::all_with(context.client.clone(), &plural)
+        Api::all_with(client.clone(), &plural)
     };
     let found = api.get_opt(&wanted.key.name).await;
     let found = found.map_err(|error| waits(&format!("cannot be looked at: {error}")))?;

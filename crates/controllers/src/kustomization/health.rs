@@ -44,13 +44,13 @@ pub(super) async fn check(
     let waiting = applier.wait(targets, &options);
     tokio::pin!(waiting);
     // What is healthy at once need not be announced.
+    let message = progress("Running health checks");
+    pass.conditions.mark_reconciling(PROGRESSING, &message);
     let first = futures::poll!(waiting.as_mut());
     let outcome = match first {
         std::task::Poll::Ready(outcome) => outcome,
         std::task::Poll::Pending => {
-            let message = progress("Running health checks");
             pass.conditions.set_now(pass.context.clock.now());
-            pass.conditions.mark_reconciling(PROGRESSING, &message);
             pass.conditions.set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
             pass.write().await?;
             waiting.await

@@ -7,7 +7,6 @@ use sluice_api::names::conditions::READY;
 use sluice_api::names::finalizers::FLUX;
 use sluice_api::names::reasons::{
     ACCESS_DENIED, ARTIFACT_FAILED, DEPENDENCY_NOT_READY, FEATURE_GATE_DISABLED, PROGRESSING,
-    RECONCILIATION_FAILED,
 };
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
@@ -16,7 +15,7 @@ use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
 use sluice_runtime::queue::Next;
 use sluice_runtime::status::patch_metadata;
-use sluice_ssa::{HealthChecks, IgnoreRules};
+use sluice_ssa::HealthChecks;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -87,10 +86,6 @@ impl Kustomizations {
     async fn converge(&self, pass: &mut Pass<'_>, cancel: CancellationToken) -> Result<(), Stop> {
         let checks = pass.object.spec.health_check_exprs.clone().unwrap_or_default();
         let checks = HealthChecks::compile(&checks).map_err(|error| Stop::expression(&error))?;
-        let ignore = pass.object.spec.ignore.clone().unwrap_or_default();
-        let ignore = IgnoreRules::compile(&ignore)
-            .map_err(|error| Stop::failed(RECONCILIATION_FAILED, error.to_string()))?;
-
         self.check_gates(&pass.object)?;
         let artifact = self.artifact(pass)?;
         pass.revision.clone_from(&artifact.revision);
@@ -98,6 +93,7 @@ impl Kustomizations {
         pass.origin_revision = origin.cloned().unwrap_or_default();
         self.dependencies(&pass.object, &artifact).await.map_err(|error| match error {
             NotReady::Expression(error) => Stop::expression(&error),
+            NotReady::Denied(message) => Stop::Terminal { reason: ACCESS_DENIED, message },
             NotReady::Object(message) => Stop::Waiting {
                 reason: DEPENDENCY_NOT_READY,
                 message,
@@ -142,7 +138,7 @@ impl Kustomizations {
         {
             pass.event(Severity::Error, &warning);
         }
-        self.apply(pass, &artifact, target, built, checks, ignore, &progress, cancel).await
+        self.apply(pass, &artifact, target, built, checks, &progress, cancel).await
     }
 
     /// Refuses what the operator has to allow first.

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Controller, World};
 use crate::artifacts::Artifacts;
+use crate::client::guarded;
 use crate::context::Context;
 use crate::operation::new_id;
 use crate::sources::{Source, Sources};
@@ -78,7 +79,7 @@ impl<'w> Wiring<'w> {
         );
         self.tasks.spawn(sender);
         Some(Context {
-            client: world.client.clone(),
+            client: guarded(&world.client),
             clock: Arc::clone(&world.clock),
             chance: Arc::clone(&world.chance),
             recorder,

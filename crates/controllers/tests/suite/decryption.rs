@@ -252,3 +252,56 @@ async fn a_service_account_decrypts_if_the_operator_allows_it() {
     ground.apply(account).await;
     ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_service_account_logs_in_at_vaults_that_the_operator_trusts() {
+    let held = |address: &str| {
+        held_by(&format!(
+            "hc_vault: [{{vault_address: '{address}', engine_path: sops, key_name: k, created_at: '2026-01-01T00:00:00Z', enc: 'vault:v1:x'}}]"
+        ))
+    };
+    let ground = Ground::with(&[("app/s.yaml", &held("https://evil.test"))], |settings| {
+        settings.object_level_workload_identity = true;
+        settings.default_decryption_service_account = Some("sops".to_owned());
+        settings.sops_vault_config_map =
+            Some(sluice_runtime::key::Key::new("apps".to_owned(), "vaults".to_owned()));
+    })
+    .await;
+    ground.web.put("https://evil.test", |request| panic!("{} is asked", request.uri()));
+    let app = kustomization(
+        "app",
+        "app",
+        json!({"retryInterval": "30s", "decryption": {"provider": "sops"}}),
+    );
+    ground.apply(app.clone()).await;
+    let words = "failed to get Vault ConfigMap 'apps/vaults': configmaps \"vaults\" not found";
+    ground.until(&app, |it| flat(it).contains(words)).await;
+    let trusted = "instances: [{address: 'https://vault.test', loginPath: auth/kubernetes/login}]";
+    let mut map = crate::ground::config_map("vaults");
+    map["data"] = json!({"config.yaml": trusted});
+    ground.apply(map).await;
+    let words =
+        "no Vault login path configured for address 'https://evil.test' in ConfigMap 'apps/vaults'";
+    ground.until(&app, |it| flat(it).contains(words)).await;
+
+    ground.web.put("https://vault.test/v1/auth/kubernetes/login", |request| {
+        let body: Value = serde_json::from_slice(request.body()).unwrap();
+        assert_eq!(body["role"], "apps_sops");
+        assert!(body["jwt"].as_str().unwrap().starts_with("ey"));
+        (200, json!({"auth": {"client_token": "right"}}).to_string())
+    });
+    let key = data_key();
+    ground.web.put("https://vault.test/v1/sops/decrypt/k", move |request| {
+        assert_eq!(request.headers()["x-vault-token"], "right");
+        (200, json!({"data": {"plaintext": key}}).to_string())
+    });
+    let revision =
+        ground.commit("a vault that is trusted", &[("app/s.yaml", &held("https://vault.test"))]);
+    let words = "the specified default service account does not exist in the object namespace.";
+    ground.until(&app, |it| flat(it).contains(words)).await;
+    ground
+        .apply(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sops", "namespace": "apps"}}))
+        .await;
+    let expected = format!("True ReconciliationSucceeded: Applied revision: {revision}");
+    ground.until_ready_says(&app, &expected).await;
+}

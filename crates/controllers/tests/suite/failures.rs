@@ -54,13 +54,21 @@ fn unbuildable() -> Vec<Unbuildable> {
             json!({}),
             "failed to decode Kubernetes YAML from /alias/a.yaml: ",
         ),
-        case("root", file, "resources: [../../../etc]", json!({}), "kustomize build failed: "),
+        case(
+            "root",
+            file,
+            "resources: [../../../etc]",
+            json!({}),
+            "kustomize build failed: accumulating resources: accumulation err='accumulating resources \
+             from '../../../etc': fs-security-constraint read /etc: path '/etc' is not in or below '/'': ",
+        ),
         case(
             "secret",
             file,
             "secretGenerator: [{name: s, files: [../../../etc/passwd]}]",
             json!({}),
-            "kustomize build failed: ",
+            "kustomize build failed: loading KV pairs: file sources: [../../../etc/passwd]: \
+             fs-security-constraint read /etc/passwd: path '/etc/passwd' is not in or below '/'",
         ),
         case(
             "helm",
@@ -168,7 +176,7 @@ async fn expressions_decide_about_dependencies() {
     };
     let app = second("dep.status.lastAppliedRevision ==");
     ground.apply(app.clone()).await;
-    let words = "InvalidCELExpression: Reconciliation failed terminally due to configuration error: failed to evaluate dependency first: ";
+    let words = "InvalidCELExpression: Reconciliation failed terminally due to configuration error: terminal error: failed to evaluate dependency first: ";
     let stalled =
         ground.until(&app, |it| said(it, "Ready").starts_with(&format!("False {words}"))).await;
     assert!(said(&stalled, "Stalled").starts_with(&format!("True {words}")));

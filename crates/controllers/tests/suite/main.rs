@@ -17,3 +17,4 @@ mod moves;
 mod oci;
 mod removal;
 mod repositories;
+mod tenants;

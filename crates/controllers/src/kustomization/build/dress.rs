@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sluice_api::kustomize::kustomization::Kustomization;
-use sluice_api::names::reasons::RECONCILIATION_FAILED;
 use sluice_ssa::{Desired, Owner, normalise, set_metadata, still_encrypted};
 
-use super::super::stop::Stop;
 use super::joined;
 
-/// Dresses what was built. What is still encrypted never reaches the cluster.
-pub(super) fn dressed(object: &Kustomization, values: Vec<Value>) -> Result<Vec<Desired>, Stop> {
+/// Dresses what was built. What is still encrypted must never reach the cluster; that is told as well.
+pub(super) fn dressed(
+    object: &Kustomization,
+    values: Vec<Value>,
+) -> (Vec<Desired>, Option<String>) {
     let name = object.metadata.name.clone().unwrap_or_default();
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     let labels = Owner::kustomize().labels(&name, &namespace);
@@ -28,8 +29,5 @@ pub(super) fn dressed(object: &Kustomization, values: Vec<Value>) -> Result<Vec<
         set_metadata(&mut value, &common_labels, &common_annotations);
         objects.push(Desired::from(value));
     }
-    match joined(refusals) {
-        Some(message) => Err(Stop::failed(RECONCILIATION_FAILED, message)),
-        None => Ok(objects),
-    }
+    (objects, joined(refusals))
 }
