@@ -1,17 +1,24 @@
 //! The commands, one file each.
 
+mod build;
 mod check;
 mod cluster;
+mod completion;
 mod crds;
+mod debug;
 mod delete;
 mod demo;
+mod diff;
+mod envsubst;
 mod events;
+mod evidence;
 mod export;
 mod get;
 mod install;
 mod kustomize;
 mod logs;
 mod moving;
+mod migrate;
 mod reconcile;
 mod resume;
 mod serve;
@@ -41,16 +48,28 @@ pub(crate) struct Arguments {
 enum Command {
     /// Looks whether the cluster can be installed on, and whether what is installed is well.
     Check(check::Arguments),
+    /// Builds a Kustomization from local files.
+    Build(build::Arguments),
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
+    /// Prints a script that teaches a shell these commands.
+    Completion(completion::Arguments),
     /// Prints the CustomResourceDefinitions of Flux and Flux Operator.
     Crds,
+    /// Shows what a controller works with.
+    Debug(debug::Arguments),
     /// Deletes objects of Flux.
     Delete(delete::Arguments),
     /// A short story on an embedded cluster, told live on the terminal.
     Demo(demo::Arguments),
+    /// Compares a Kustomization, built from local files, with the cluster.
+    Diff(diff::Arguments),
+    /// Replaces variables in what is piped through.
+    Envsubst(envsubst::Arguments),
     /// Prints the events of Flux's objects.
     Events(events::Arguments),
+    /// Prints what is known about what a Kustomization applied, as one JSON document.
+    Evidence(evidence::Arguments),
     /// Prints objects of Flux as YAML, as one would write them.
     Export(export::Arguments),
     /// Prints objects of Flux and their state.
@@ -63,6 +82,8 @@ enum Command {
     Logs(logs::Arguments),
     /// Moves an object from one Kustomization to another without deleting it.
     Move(moving::Arguments),
+    /// Moves objects to the API versions of today, in files or in the cluster.
+    Migrate(migrate::Arguments),
     /// Reconciles an object now and waits for the end.
     Reconcile(reconcile::Arguments),
     /// Resumes the reconciliation of objects.
@@ -90,17 +111,24 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     let globals = &arguments.globals;
     match arguments.command {
         Command::Check(arguments) => check::run(&arguments, globals),
+        Command::Build(arguments) => build::run(&arguments, globals),
         Command::Cluster(arguments) => cluster::run(arguments),
+        Command::Completion(arguments) => completion::run(&arguments),
         Command::Crds => crds::run(),
+        Command::Debug(arguments) => debug::run(&arguments, globals),
         Command::Delete(arguments) => delete::run(&arguments, globals),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments, globals),
+        Command::Envsubst(arguments) => envsubst::run(&arguments),
         Command::Events(arguments) => events::run(&arguments, globals),
+        Command::Evidence(arguments) => evidence::run(&arguments, globals),
         Command::Export(arguments) => export::run(&arguments, globals),
         Command::Get(arguments) => get::run(&arguments, globals),
         Command::Install(arguments) => install::run(&arguments, globals),
         Command::Kustomize(arguments) => kustomize::run(&arguments),
         Command::Logs(arguments) => logs::run(&arguments, globals),
         Command::Move(arguments) => moving::run(&arguments, globals),
+        Command::Migrate(arguments) => migrate::run(&arguments, globals),
         Command::Reconcile(arguments) => reconcile::run(&arguments, globals),
         Command::Resume(arguments) => resume::run(&arguments, globals),
         Command::Serve(arguments) => serve::run(*arguments),

@@ -29,7 +29,8 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Ours,
-    Flux,
+    /// With this exit code.
+    Flux(u8),
 }
 
 impl Failure {
@@ -53,7 +54,7 @@ impl Failure {
 
     /// A failure of a command that Flux has as well, in Flux's words.
     pub(crate) fn flux(message: impl Into<String>) -> Self {
-        Self { message: message.into(), source: None, hint: None, manner: Manner::Flux }
+        Self { message: message.into(), source: None, hint: None, manner: Manner::Flux(1) }
     }
 
     /// Told as commands tell it that Flux does not have.
@@ -66,7 +67,14 @@ impl Failure {
     /// Told as Flux tells it.
     #[must_use]
     pub(crate) fn told_as_flux(mut self) -> Self {
-        self.manner = Manner::Flux;
+        self.manner = Manner::Flux(1);
+        self
+    }
+
+    /// The same, with the exit code of a comparison that could not be done.
+    #[must_use]
+    pub(crate) fn of_comparison(mut self) -> Self {
+        self.manner = Manner::Flux(2);
         self
     }
 
@@ -98,7 +106,7 @@ pub(crate) fn report(result: Result<Outcome, Failure>) -> ExitCode {
         Err(failure) => {
             let (mark, code) = match failure.manner {
                 Manner::Ours => ("error:", 2),
-                Manner::Flux => ("✗", 1),
+                Manner::Flux(code) => ("✗", code),
             };
             let mut line = format!("{mark} {}", failure.message);
             let mut cause = failure.source.as_deref().map(|source| source as &dyn Error);

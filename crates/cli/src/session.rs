@@ -53,6 +53,16 @@ pub(crate) fn with<T>(
     })
 }
 
+/// Runs work that asks no cluster.
+pub(crate) fn without_cluster<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|error| Failure::caused("cannot start the runtime", error))?;
+    runtime.block_on(work)
+}
+
 impl Session {
     /// Objects of a kind, in the session's namespace or in all.
     pub(crate) async fn list(

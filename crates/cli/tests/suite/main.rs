@@ -36,6 +36,7 @@ fn flux_and_sluice_say_the_same() {
         .expect("the cases are there")
         .filter_map(|entry| {
             let path = entry.ok()?.path();
+            path.extension().filter(|ending| *ending == "session")?;
             Some(path.file_stem()?.to_str()?.to_owned())
         })
         .filter(|name| only.as_ref().is_none_or(|only| only == name))

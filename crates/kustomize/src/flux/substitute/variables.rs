@@ -52,6 +52,11 @@ impl Variables {
         self.values.is_empty()
     }
 
+    /// All variables, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         self.values.get(name).map(Vec::as_slice)

@@ -1,0 +1,33 @@
+//! `sluice build`: what would be applied, or packed, without doing it.
+
+mod kustomization;
+mod local;
+mod mask;
+
+use clap::Subcommand;
+
+use crate::globals::Globals;
+use crate::outcome::{Failure, Outcome};
+pub(crate) use local::{Build, LocalSource, is_kustomization, is_same, local_sources};
+pub(crate) use mask::MASK;
+
+/// Builds things locally.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Prints the objects of a Kustomization, built from local files.
+    #[command(alias = "ks")]
+    Kustomization(kustomization::Arguments),
+}
+
+/// Runs `sluice build`.
+pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
+    match &arguments.what {
+        What::Kustomization(wanted) => kustomization::run(wanted, globals),
+    }
+}

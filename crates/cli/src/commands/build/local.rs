@@ -1,0 +1,288 @@
+//! A Kustomization built from the files of this machine, as the controller would build it from an artifact.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde_json::Value;
+use sluice_api::Kustomization;
+use sluice_api::kustomize::kustomization::SubstituteStrategy;
+use sluice_kustomize::flux::{
+    Missing, Mode, Overrides, SecureTree, Strategy, Substitution, generate, secure_build,
+    set_common_metadata, substitute,
+};
+use sluice_kustomize::{Diagnostic, Entry, Failure as BuildFailure, FileTree as _};
+use sluice_source::ignore::{self, Rules};
+use sluice_ssa::Owner;
+use sluice_yaml::Duplicates;
+
+use super::mask;
+use crate::commands::debug::variables;
+use crate::commands::kustomize::Disk;
+use crate::kinds::{self, text_at};
+use crate::outcome::Failure;
+use crate::session::Session;
+
+/// What is built, and how.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Build {
+    /// The Kustomization.
+    pub(crate) name: String,
+    /// Its namespace.
+    pub(crate) namespace: String,
+    /// The directory that stands for its path.
+    pub(crate) path: PathBuf,
+    /// A file with it, in place of the cluster's.
+    pub(crate) file: Option<PathBuf>,
+    /// Patterns of files to leave out.
+    pub(crate) ignore: Vec<String>,
+    /// Whether variables without a value are refused.
+    pub(crate) strict: bool,
+    /// Whether Kustomizations that are found are built as well.
+    pub(crate) recursive: bool,
+    /// Where sources lie: `Kind/namespace/name` and a directory.
+    pub(crate) local_sources: BTreeMap<String, PathBuf>,
+    /// Whether the Kustomization may be missing in the cluster.
+    pub(crate) ignore_not_found: bool,
+    /// The Kustomization itself, where another build found it.
+    pub(crate) given: Option<Value>,
+}
+
+/// What came out.
+pub(crate) struct Built {
+    /// The Kustomization that it was built for, with the status that it has in the cluster.
+    pub(crate) kustomization: Value,
+    /// The objects, labelled, with what is encrypted masked.
+    pub(crate) objects: Vec<Value>,
+}
+
+/// `Kind/namespace/name=path`.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalSource(String, PathBuf);
+
+impl FromStr for LocalSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts =
+            text.split_once('=').ok_or_else(|| format!("{text} must be formatted as key=value"))?;
+        Ok(Self(parts.0.to_owned(), PathBuf::from(parts.1)))
+    }
+}
+
+/// The sources by their names.
+pub(crate) fn local_sources(given: &[LocalSource]) -> BTreeMap<String, PathBuf> {
+    given.iter().map(|LocalSource(name, path)| (name.clone(), path.clone())).collect()
+}
+
+impl Build {
+    /// Builds. Without a session no cluster is asked.
+    pub(crate) async fn run(&self, session: Option<&Session>) -> Result<Built, Failure> {
+        let kustomization = self.find(session).await?;
+        let mut objects = self.assemble(&kustomization, session).await?;
+        if self.recursive {
+            let mut found = Vec::new();
+            for object in objects.iter().filter(|object| is_kustomization(object)) {
+                if !is_same(object, &kustomization) {
+                    let inner = self.inside(object)?;
+                    found.extend(Box::pin(inner.run(session)).await?.objects);
+                }
+            }
+            objects.extend(found);
+        }
+        Ok(Built { kustomization, objects })
+    }
+
+    /// The build of a Kustomization that this one has found.
+    pub(crate) fn inside(&self, object: &Value) -> Result<Self, Failure> {
+        let name = text_at(object, "/metadata/name");
+        let namespace = text_at(object, "/metadata/namespace");
+        let source = |field: &str| text_at(object, &format!("/spec/sourceRef/{field}"));
+        let of = match source("namespace") {
+            "" => namespace,
+            given => given,
+        };
+        let key = format!("{}/{of}/{}", source("kind"), source("name"));
+        let local = self.local_sources.get(&key).ok_or_else(|| {
+            Failure::flux(format!("cannot get local path for {key} of kustomization {name}"))
+        })?;
+        let below = text_at(object, "/spec/path").trim_start_matches("./").trim_start_matches('/');
+        let path = std::path::absolute(local.join(below))
+            .map_err(|error| Failure::caused("cannot tell the current directory", error))?;
+        Ok(Self {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            path,
+            file: None,
+            given: Some(object.clone()),
+            ignore_not_found: false,
+            ..self.clone()
+        })
+    }
+
+    /// The Kustomization: that of the file, or of the cluster, or the one that was found.
+    async fn find(&self, session: Option<&Session>) -> Result<Value, Failure> {
+        let lost =
+            |why: String| Failure::flux(format!("failed to get kustomization object: {why}"));
+        let kind = kinds::named("Kustomization").ok_or_else(|| lost("no such kind".to_owned()))?;
+        let live = match session {
+            None => self.given.clone(),
+            Some(session) => match session.get(kind, &self.namespace, &self.name).await {
+                Ok(live) => Some(live),
+                Err(error)
+                    if error.is_not_found() && (self.given.is_some() || self.ignore_not_found) =>
+                {
+                    self.given.clone()
+                }
+                Err(error) => return Err(lost(error.to_string())),
+            },
+        };
+        let Some(file) = &self.file else {
+            return live.ok_or_else(|| lost("there is none".to_owned()));
+        };
+        let mut object = self.read(file).map_err(lost)?;
+        let status =
+            live.filter(|_| session.is_some()).and_then(|live| live.get("status").cloned());
+        if let Some(status) = status.filter(|status| status.get("inventory").is_some()) {
+            object["status"] = status;
+        }
+        Ok(object)
+    }
+
+    fn read(&self, file: &Path) -> Result<Value, String> {
+        let shown = file.display();
+        let text = std::fs::read(file)
+            .map_err(|error| format!("failed to read kustomization file {shown}: {error}"))?;
+        let documents = sluice_yaml::documents_to_json(&text, Duplicates::LastWins)
+            .map_err(|error| format!("failed to unmarshall kustomization file {shown}: {error}"))?;
+        let is_meant = |object: &Value| {
+            let namespace = text_at(object, "/metadata/namespace");
+            is_kustomization(object)
+                && text_at(object, "/metadata/name") == self.name
+                && (namespace.is_empty() || namespace == self.namespace)
+        };
+        documents.into_iter().find(is_meant).ok_or_else(|| {
+            format!(
+                "failed find kustomization with name '{}' and namespace '{}' in file '{shown}'",
+                self.name, self.namespace
+            )
+        })
+    }
+
+    async fn assemble(
+        &self,
+        kustomization: &Value,
+        session: Option<&Session>,
+    ) -> Result<Vec<Value>, Failure> {
+        let typed: Kustomization =
+            serde_json::from_value(kustomization.clone()).map_err(|error| {
+                Failure::flux(format!("failed to get kustomization object: {error}"))
+            })?;
+        let mut objects = self.kustomize(&typed)?;
+        if let Some(post_build) = &typed.spec.post_build {
+            let variables = variables::read(session, &self.namespace, post_build).await?;
+            let how = Substitution {
+                variables: &variables,
+                missing: if self.strict { Missing::Error } else { Missing::Empty },
+                strategy: match post_build.substitute_strategy {
+                    Some(SubstituteStrategy::Always) => Strategy::Always,
+                    _ => Strategy::WithVariables,
+                },
+                mode: Mode::of(kustomization).ok().flatten().unwrap_or_default(),
+            };
+            for object in &mut objects {
+                let name = text_at(object, "/metadata/name").to_owned();
+                let changed = substitute(object, &how).map_err(|failure| {
+                    let why = words(&failure);
+                    Failure::flux(format!("var substitution failed for '{name}': {why}"))
+                })?;
+                if let Some(changed) = changed {
+                    *object = changed;
+                }
+            }
+        }
+        let labels = Owner::kustomize().labels(
+            text_at(kustomization, "/metadata/name"),
+            text_at(kustomization, "/metadata/namespace"),
+        );
+        for object in &mut objects {
+            for (name, value) in &labels {
+                object["metadata"]["labels"][name.as_str()] = value.clone().into();
+            }
+            mask::encrypted(object)?;
+            if let Some(common) = &typed.spec.common_metadata {
+                set_common_metadata(object, common);
+            }
+        }
+        Ok(objects)
+    }
+
+    fn kustomize(&self, kustomization: &Kustomization) -> Result<Vec<Value>, Failure> {
+        let directory = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let directory = directory.to_string_lossy().into_owned();
+        let disk = Disk::default();
+        let tree = SecureTree::new(&disk, "/").map_err(|error| Failure::flux(error.to_string()))?;
+        let rules = self.rules(&disk, &directory);
+        let left_out = |path: &str, entry: Entry| rules.excludes(path, entry == Entry::Directory);
+        let generated = generate(&tree, &directory, &overrides(kustomization), Some(&left_out))
+            .map_err(|failure| {
+                let why = words(&failure);
+                Failure::flux(format!("failed to generate kustomization.yaml: {why} <nil>"))
+            })?;
+        let over = generated.over(&tree);
+        let built = secure_build(&over, &directory, None).map_err(|failure| {
+            Failure::flux(format!("kustomize build failed: {}", words(&failure)))
+        })?;
+        Ok(built.into_objects())
+    }
+
+    /// What `.sourceignore` files and the flag leave out.
+    fn rules(&self, disk: &Disk, directory: &str) -> Rules {
+        let mut patterns = Vec::new();
+        let mut next = vec![directory.to_owned()];
+        while let Some(directory) = next.pop() {
+            let parts: Vec<&str> = directory.split('/').collect();
+            if let Ok(text) = disk.read(&format!("{directory}/.sourceignore")) {
+                patterns.extend(ignore::read(&String::from_utf8_lossy(&text), &parts));
+            }
+            let names = disk.list(&directory).unwrap_or_default().into_iter();
+            let inner = names.map(|name| format!("{directory}/{name}"));
+            next.extend(inner.filter(|path| disk.entry(path) == Some(Entry::Directory)));
+        }
+        let parts: Vec<&str> = directory.split('/').collect();
+        patterns.extend(ignore::read(&self.ignore.join("\n"), &parts));
+        Rules::new(patterns)
+    }
+}
+
+fn overrides(kustomization: &Kustomization) -> Overrides {
+    let spec = &kustomization.spec;
+    let metadata = spec.build_metadata.iter().flatten();
+    Overrides {
+        target_namespace: spec.target_namespace.clone(),
+        name_prefix: spec.name_prefix.clone(),
+        name_suffix: spec.name_suffix.clone(),
+        patches: spec.patches.clone().unwrap_or_default(),
+        images: spec.images.clone().unwrap_or_default(),
+        components: spec.components.clone().unwrap_or_default(),
+        ignore_missing_components: spec.ignore_missing_components.unwrap_or_default(),
+        build_metadata: metadata.map(|wanted| wanted.as_str().to_owned()).collect(),
+    }
+}
+
+fn words(failure: &BuildFailure) -> String {
+    failure.diagnostics().map(Diagnostic::original_message).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether an object is a Kustomization of Flux.
+pub(crate) fn is_kustomization(object: &Value) -> bool {
+    text_at(object, "/apiVersion").starts_with("kustomize.toolkit.fluxcd.io/")
+        && text_at(object, "/kind") == "Kustomization"
+}
+
+/// Whether two objects of a kind are one.
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    ["/metadata/name", "/metadata/namespace"]
+        .iter()
+        .all(|path| text_at(one, path) == text_at(other, path))
+}

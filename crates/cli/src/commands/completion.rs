@@ -1,0 +1,38 @@
+//! `sluice completion`: what teaches a shell our commands.
+
+use clap::{CommandFactory as _, ValueEnum};
+use clap_complete::Shell;
+
+use crate::outcome::{Failure, Outcome};
+use crate::tell;
+
+/// Prints a script that completes commands and flags.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: For,
+}
+
+/// The shells that Flux knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum For {
+    Bash,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+/// Runs `sluice completion`.
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Failure> {
+    let shell = match arguments.shell {
+        For::Bash => Shell::Bash,
+        For::Fish => Shell::Fish,
+        For::Powershell => Shell::PowerShell,
+        For::Zsh => Shell::Zsh,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut super::Arguments::command(), "sluice", &mut script);
+    tell::data(&String::from_utf8_lossy(&script))?;
+    Ok(Outcome::Fine)
+}

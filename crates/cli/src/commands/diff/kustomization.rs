@@ -1,0 +1,279 @@
+//! `sluice diff kustomization`.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::Value;
+use sluice_api::Kustomization;
+use sluice_base::clock::Clock;
+use sluice_ssa::{
+    Action, Applier, ApplyOptions, Desired, Discovery, IgnoreRules, Inventory, ObjectKey, Owner,
+    Planned, normalise,
+};
+
+use super::report::{Colours, report};
+use crate::commands::build::{Build, LocalSource, MASK, is_kustomization, is_same, local_sources};
+use crate::globals::Globals;
+use crate::kinds::text_at;
+use crate::outcome::{Failure, Outcome};
+use crate::session::{self, Session};
+use crate::tell;
+
+/// Compares what a Kustomization would apply, with the files of this machine as its source, with the
+/// cluster. Values of Secrets are masked.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The Kustomization.
+    name: Option<String>,
+    /// The directory that stands for the Kustomization's path.
+    #[arg(long, value_name = "DIRECTORY")]
+    path: Option<PathBuf>,
+    /// A file with the Kustomization, in place of the cluster's.
+    #[arg(long, value_name = "FILE")]
+    kustomization_file: Option<PathBuf>,
+    /// Files to leave out, in the form of .gitignore.
+    #[arg(long, value_delimiter = ',', value_name = "PATTERNS")]
+    ignore_paths: Vec<String>,
+    /// Refuses variables that have neither value nor default.
+    #[arg(long)]
+    strict_substitute: bool,
+    /// Compares the Kustomizations that are found as well.
+    #[arg(short, long)]
+    recursive: bool,
+    /// Where sources lie on this machine, as Kind/namespace/name=path.
+    #[arg(long, value_delimiter = ',', value_name = "SOURCE=PATH")]
+    local_sources: Vec<LocalSource>,
+    /// A Kustomization that the cluster does not have counts as new; needs --kustomization-file.
+    #[arg(long)]
+    ignore_not_found: bool,
+    /// Taken for Flux's sake: there is no progress bar.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    _progress_bar: Option<bool>,
+    /// Taken for Flux's sake: nothing is ever written into the directory.
+    #[arg(long)]
+    _in_memory_build: bool,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
+    let name = arguments.name.as_deref();
+    let name = name.ok_or_else(|| Failure::flux("kustomization name is required"))?;
+    let given = arguments.path.clone().unwrap_or_default();
+    let path = std::path::absolute(&given).ok().filter(|path| path.is_dir()).ok_or_else(|| {
+        let given = given.display().to_string();
+        Failure::flux(format!("invalid resource path {given:?}")).of_comparison()
+    })?;
+    if let Some(file) = arguments.kustomization_file.as_ref().filter(|file| !file.is_file()) {
+        let file = file.display().to_string();
+        return Err(Failure::flux(format!("invalid kustomization file {file:?}")));
+    }
+    if arguments.ignore_not_found && arguments.kustomization_file.is_none() {
+        let why = "kustomization file is required when assuming new kustomizations";
+        return Err(Failure::flux(why).of_comparison());
+    }
+    let build = Build {
+        name: name.to_owned(),
+        namespace: globals.namespace()?,
+        path,
+        file: arguments.kustomization_file.clone(),
+        ignore: arguments.ignore_paths.clone(),
+        strict: arguments.strict_substitute,
+        recursive: false,
+        local_sources: local_sources(&arguments.local_sources),
+        ignore_not_found: arguments.ignore_not_found,
+        given: None,
+    };
+    let colours = Colours::of(std::io::stdout().is_terminal());
+    let found = session::with(globals, async |session| {
+        let comparison = Comparison { session, colours, recursive: arguments.recursive };
+        comparison.run(&build).await
+    });
+    let (text, differs) = found.map_err(Failure::of_comparison)?;
+    tell::data(&text)?;
+    if !differs {
+        return Ok(Outcome::Fine);
+    }
+    tell::warning("identified at least one change, exiting with non-zero exit code");
+    Ok(Outcome::Findings)
+}
+
+struct Comparison<'s> {
+    session: &'s Session,
+    colours: Colours,
+    recursive: bool,
+}
+
+impl Comparison<'_> {
+    /// The report, and whether anything differs.
+    async fn run(&self, build: &Build) -> Result<(String, bool), Failure> {
+        let built = build.run(Some(self.session)).await?;
+        let typed: Kustomization = serde_json::from_value(built.kustomization.clone())
+            .map_err(|error| Failure::flux(error.to_string()))?;
+        let rules = typed.spec.ignore.as_deref().unwrap_or_default();
+        let ignore =
+            IgnoreRules::compile(rules).map_err(|error| Failure::flux(error.to_string()))?;
+        let mut objects = built.objects;
+        objects.iter_mut().for_each(normalise);
+        let owner = Owner::kustomize();
+        let options = ApplyOptions { ignore, ..ApplyOptions::kustomize(&owner, &[]) };
+        let client = self.session.client.clone();
+        let applier = Applier::new(client, Discovery::new(), owner, Arc::new(Wall));
+        let desired = objects.iter().cloned().map(Desired::from).collect();
+        let planned = applier.plan(desired, &options).await;
+        let (mut out, mut differs, mut failures) = (String::new(), false, Vec::new());
+        let mut seen = Vec::new();
+        for (object, planned) in in_order(&objects, planned) {
+            let planned = match planned {
+                Ok(planned) => planned,
+                Err(failure) => {
+                    failures.push(failure);
+                    continue;
+                }
+            };
+            seen.push(planned.change.key.clone());
+            let (text, changed) = self.told(object, &planned);
+            out.push_str(&text);
+            differs |= changed;
+            let is_new = planned.change.action == Action::Created;
+            if self.recursive
+                && !is_new
+                && is_kustomization(object)
+                && !is_same(object, &built.kustomization)
+            {
+                let (text, changed) = Box::pin(self.inside(build, object)).await?;
+                out.push_str(&text);
+                differs |= changed;
+            }
+        }
+        if !failures.is_empty() {
+            return Err(Failure::flux(failures.join(", ")));
+        }
+        if typed.spec.prune
+            && let Some(stored) = typed.status.and_then(|status| status.inventory)
+        {
+            let old = Inventory::read(&stored).map_err(|error| Failure::flux(error.to_string()))?;
+            let mut stale = old.minus(&Inventory::of_keys(seen));
+            stale.sort();
+            for key in stale {
+                differs = true;
+                out.push_str(&self.colours.removed(&format!("► {} deleted\n", subject(&key))));
+            }
+        }
+        Ok((out, differs))
+    }
+
+    /// What is said about one object.
+    fn told(&self, object: &Value, planned: &Planned) -> (String, bool) {
+        let subject = subject(&planned.change.key);
+        match (planned.change.action, &planned.drift) {
+            (Action::Skipped, _) => (self.colours.noted(&format!("► {subject} skipped\n")), false),
+            (Action::Created, _) => (self.colours.added(&format!("► {subject} created\n")), true),
+            (Action::Configured, Some((live, merged))) => {
+                let (mut live, mut merged) = (live.clone(), merged.clone());
+                if is_masked(object) && !hide_values(&mut live, &mut merged) {
+                    return (String::new(), false);
+                }
+                let report = report(&live, &merged, self.colours);
+                (format!("► {subject} drifted\n{report}"), true)
+            }
+            _ => (String::new(), false),
+        }
+    }
+
+    /// A Kustomization in this one.
+    async fn inside(&self, build: &Build, object: &Value) -> Result<(String, bool), Failure> {
+        let shown = subject(&ObjectKey::of(object));
+        if object.pointer("/spec/kubeConfig").is_some() {
+            let text = format!("⚠️ {shown} skipped: diff not supported for remote clusters\n");
+            return Ok((self.colours.noted(&text), false));
+        }
+        let (text, differs) = self.run(&build.inside(object)?).await?;
+        Ok(if differs {
+            (format!("📁 {shown} changed\n{text}"), true)
+        } else {
+            (String::new(), false)
+        })
+    }
+}
+
+/// The plans in the order of the objects; plans come in the order of applying.
+fn in_order(
+    objects: &[Value],
+    planned: Vec<Result<Planned, sluice_ssa::Failure>>,
+) -> Vec<(&Value, Result<Planned, String>)> {
+    let mut rest: Vec<Option<Result<Planned, sluice_ssa::Failure>>> =
+        planned.into_iter().map(Some).collect();
+    let mut ordered = Vec::new();
+    for object in objects {
+        let key = ObjectKey::of(object);
+        let is_it = |plan: &Option<Result<Planned, sluice_ssa::Failure>>| {
+            let of = match plan {
+                Some(Ok(planned)) => Some(&planned.change.key.id),
+                Some(Err(failure)) => failure.object.as_ref().map(|key| &key.id),
+                None => None,
+            };
+            of.is_some_and(|id| {
+                // Objects of the whole cluster lose a namespace that was written for them.
+                (&id.group, &id.kind, &id.name) == (&key.id.group, &key.id.kind, &key.id.name)
+                    && (id.namespace == key.id.namespace || id.namespace.is_empty())
+            })
+        };
+        if let Some(plan) = rest.iter_mut().find(|plan| is_it(plan)).and_then(Option::take) {
+            ordered.push((object, plan.map_err(|failure| failure.to_string())));
+        }
+    }
+    ordered.extend(
+        rest.into_iter().flatten().filter_map(|plan| {
+            Some((objects.first()?, plan.map_err(|failure| failure.to_string())))
+        }),
+    );
+    ordered
+}
+
+/// `Kind/namespace/name`.
+fn subject(key: &ObjectKey) -> String {
+    let id = &key.id;
+    if id.namespace.is_empty() {
+        format!("{}/{}", id.kind, id.name)
+    } else {
+        format!("{}/{}/{}", id.kind, id.namespace, id.name)
+    }
+}
+
+/// Whether the build has masked values of a Secret.
+fn is_masked(object: &Value) -> bool {
+    let values = object.get("data").and_then(Value::as_object);
+    let has_mask = |value: &Value| {
+        let decoded = STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default();
+        String::from_utf8_lossy(&decoded).contains(MASK)
+    };
+    text_at(object, "/kind") == "Secret"
+        && values.is_some_and(|values| values.values().any(has_mask))
+}
+
+/// Hides values that nobody could compare; says whether the names differ.
+fn hide_values(live: &mut Value, merged: &mut Value) -> bool {
+    let names = |object: &mut Value| -> BTreeSet<String> {
+        let values = object.get_mut("data").and_then(Value::as_object_mut);
+        let mut names = BTreeSet::new();
+        for (name, value) in values.into_iter().flatten() {
+            *value = "*****".into();
+            names.insert(name.clone());
+        }
+        names
+    };
+    names(live) != names(merged)
+}
+
+struct Wall;
+
+impl Clock for Wall {
+    fn now(&self) -> Timestamp {
+        session::now()
+    }
+}
