@@ -5,6 +5,7 @@ mod check;
 mod cluster;
 mod completion;
 mod crds;
+mod create;
 mod debug;
 mod delete;
 mod demo;
@@ -52,6 +53,8 @@ enum Command {
     Build(build::Arguments),
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
+    /// Makes objects of Flux from flags, or prints them.
+    Create(create::Arguments),
     /// Prints a script that teaches a shell these commands.
     Completion(completion::Arguments),
     /// Prints the CustomResourceDefinitions of Flux and Flux Operator.
@@ -113,6 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Check(arguments) => check::run(&arguments, globals),
         Command::Build(arguments) => build::run(&arguments, globals),
         Command::Cluster(arguments) => cluster::run(arguments),
+        Command::Create(arguments) => create::run(&arguments, globals),
         Command::Completion(arguments) => completion::run(&arguments),
         Command::Crds => crds::run(),
         Command::Debug(arguments) => debug::run(&arguments, globals),

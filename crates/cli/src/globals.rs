@@ -134,6 +134,11 @@ impl Globals {
         self.timeout.to_std()
     }
 
+    /// Takes the value of `--token`, where it is not meant for the API server.
+    pub(crate) fn take_token(&mut self) -> Option<String> {
+        self.access.token.take()
+    }
+
     /// A client for the cluster that is meant.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
         let mut config = self.config().await?;

@@ -14,6 +14,7 @@ mod controller;
 mod installation;
 mod moving;
 mod session;
+mod upstream;
 mod world;
 
 use std::path::{Path, PathBuf};

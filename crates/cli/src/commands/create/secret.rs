@@ -1,0 +1,226 @@
+//! `sluice create secret`: credentials in the form that sources read them.
+
+mod contents;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use super::made::{Maker, secrets};
+use crate::outcome::Failure;
+use crate::tell;
+pub(super) use contents::{GitCredentials, HelmCredentials, git_secret, helm_secret};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Secret {
+    /// For git over HTTPS: a user and a password, or a bearer token.
+    Git(Git),
+    /// For a Helm repository.
+    Helm(Helm),
+    /// For a registry.
+    Oci(Oci),
+    /// Certificates.
+    Tls(Tls),
+    /// For a proxy.
+    Proxy(Proxy),
+    /// For a GitHub App.
+    Githubapp(GithubApp),
+    /// To verify what notation has signed.
+    Notation(Notation),
+    /// For the webhook of a Receiver. --token is the webhook's, made at random if it is not given.
+    Receiver(Receiver),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Git {
+    /// The name.
+    name: Option<String>,
+    /// The address of the repository.
+    #[arg(long)]
+    url: Option<String>,
+    /// The user.
+    #[arg(short, long)]
+    username: Option<String>,
+    /// The password.
+    #[arg(short, long)]
+    password: Option<String>,
+    /// The token, in place of user and password.
+    #[arg(long)]
+    bearer_token: Option<String>,
+    /// The authority that the server's certificate is checked with.
+    #[arg(long)]
+    ca_crt_file: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Helm {
+    /// The name.
+    name: Option<String>,
+    /// The user.
+    #[arg(short, long)]
+    username: Option<String>,
+    /// The password.
+    #[arg(short, long)]
+    password: Option<String>,
+    #[command(flatten)]
+    files: Files,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Files {
+    /// The client's certificate.
+    #[arg(long)]
+    tls_crt_file: Option<PathBuf>,
+    /// The key of the client's certificate.
+    #[arg(long)]
+    tls_key_file: Option<PathBuf>,
+    /// The authority that the server's certificate is checked with.
+    #[arg(long)]
+    ca_crt_file: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Tls {
+    /// The name.
+    name: Option<String>,
+    #[command(flatten)]
+    files: Files,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Oci {
+    /// The name.
+    name: Option<String>,
+    /// The registry, or a repository in it.
+    #[arg(long)]
+    url: Option<String>,
+    /// The user.
+    #[arg(short, long)]
+    username: Option<String>,
+    /// The password.
+    #[arg(short, long)]
+    password: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Proxy {
+    /// The name.
+    name: Option<String>,
+    /// The address of the proxy.
+    #[arg(long)]
+    address: Option<String>,
+    /// The user.
+    #[arg(short, long)]
+    username: Option<String>,
+    /// The password.
+    #[arg(short, long)]
+    password: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct GithubApp {
+    /// The name.
+    name: Option<String>,
+    /// The App.
+    #[arg(long)]
+    app_id: Option<String>,
+    /// Who has installed it.
+    #[arg(long)]
+    app_installation_owner: Option<String>,
+    /// The installation.
+    #[arg(long)]
+    app_installation_id: Option<String>,
+    /// The file with its private key.
+    #[arg(long)]
+    app_private_key: Option<PathBuf>,
+    /// The address of GitHub's API.
+    #[arg(long)]
+    app_base_url: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Notation {
+    /// The name.
+    name: Option<String>,
+    /// The trust policy.
+    #[arg(long)]
+    trust_policy_file: Option<PathBuf>,
+    /// Certificates of authorities to trust.
+    #[arg(long, value_delimiter = ',')]
+    ca_cert_file: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Receiver {
+    /// The name.
+    name: Option<String>,
+    /// The type of the Receiver.
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// The host of the webhook's address.
+    #[arg(long)]
+    hostname: Option<String>,
+    /// The account that Google's tokens must name.
+    #[arg(long)]
+    email_claim: Option<String>,
+    /// The audience that Google's tokens must name.
+    #[arg(long)]
+    audience_claim: Option<String>,
+}
+
+/// Runs `sluice create secret`.
+pub(super) fn run(wanted: &Secret, maker: &Maker<'_>) -> Result<(), Failure> {
+    let (word, ending, secret) = match wanted {
+        Secret::Git(wanted) => ("git", "\n", contents::git(wanted, maker)?),
+        Secret::Helm(wanted) => ("helm", "\n", contents::helm(wanted, maker)?),
+        Secret::Oci(wanted) => ("oci", "\n", contents::oci(wanted, maker)?),
+        Secret::Tls(wanted) => ("tls", "", contents::tls(wanted, maker)?),
+        Secret::Proxy(wanted) => ("proxy", "\n", contents::proxy(wanted, maker)?),
+        Secret::Githubapp(wanted) => ("githubapp", "\n", contents::github_app(wanted, maker)?),
+        Secret::Notation(wanted) => {
+            ("notation configuration", "\n", contents::notation(wanted, maker)?)
+        }
+        Secret::Receiver(wanted) => ("receiver", "\n", contents::receiver(wanted, maker)?),
+    };
+    if maker.export {
+        // Flux ends most of these documents with an empty line.
+        return tell::data(&format!("---\n{}{ending}", sluice_yaml::from_json(&secret)));
+    }
+    let name = crate::kinds::text_at(&secret, "/metadata/name").to_owned();
+    let mut globals = maker.globals.clone();
+    if matches!(wanted, Secret::Receiver(_)) {
+        globals.take_token();
+    }
+    let writer = Maker { globals: &globals, namespace: maker.namespace.clone(), ..*maker };
+    writer.write_all(&[(None, secrets(), secret)])?;
+    let namespace = &maker.namespace;
+    tell::action(&format!("{word} secret '{name}' created in '{namespace}' namespace"));
+    Ok(())
+}
+
+/// A Secret with texts in it.
+fn secret(
+    maker: &Maker<'_>,
+    name: &str,
+    kind: Option<&str>,
+    values: Map<String, Value>,
+    labelled: bool,
+) -> Result<Value, Failure> {
+    let mut secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": maker.namespace},
+    });
+    let labels = if labelled { maker.labels()? } else { Map::new() };
+    if !labels.is_empty() {
+        secret["metadata"]["labels"] = Value::Object(labels);
+    }
+    if !values.is_empty() {
+        secret["stringData"] = Value::Object(values);
+    }
+    if let Some(kind) = kind {
+        secret["type"] = kind.into();
+    }
+    Ok(secret)
+}

@@ -1,0 +1,119 @@
+//! `sluice create source`: one file a kind.
+
+mod bucket;
+mod chart;
+mod git;
+mod helm;
+mod oci;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use sluice_base::duration::GoDuration;
+
+use super::made::Maker;
+use crate::outcome::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Source {
+    /// Makes a GitRepository.
+    Git(git::Arguments),
+    /// Makes an OCIRepository.
+    Oci(oci::Arguments),
+    /// Makes a Bucket.
+    Bucket(bucket::Arguments),
+    /// Makes a HelmRepository.
+    Helm(helm::Arguments),
+    /// Makes a HelmChart.
+    Chart(chart::Arguments),
+}
+
+/// Runs `sluice create source`.
+pub(super) fn run(wanted: &Source, maker: &Maker<'_>) -> Result<(), Failure> {
+    match wanted {
+        Source::Git(wanted) => git::run(wanted, maker),
+        Source::Oci(wanted) => oci::run(wanted, maker),
+        Source::Bucket(wanted) => bucket::run(wanted, maker),
+        Source::Helm(wanted) => helm::run(wanted, maker),
+        Source::Chart(wanted) => chart::run(wanted, maker),
+    }
+}
+
+/// How long a fetch may take.
+#[derive(Debug, Args)]
+struct Fetching {
+    /// How long a fetch may take.
+    #[arg(long, value_name = "DURATION")]
+    fetch_timeout: Option<GoDuration>,
+}
+
+impl Fetching {
+    fn timeout(&self) -> Option<String> {
+        let given = self.fetch_timeout.filter(|timeout| !timeout.to_std().is_zero());
+        given.map(|timeout| timeout.to_string())
+    }
+}
+
+/// How signatures are verified.
+#[derive(Debug, Args)]
+struct Verification {
+    /// Who verifies signatures: cosign or notation.
+    #[arg(long, value_name = "NAME")]
+    verify_provider: Option<String>,
+    /// The secret with the keys to trust.
+    #[arg(long, value_name = "NAME")]
+    verify_secret_ref: Option<String>,
+    /// What the subject of an identity must look like.
+    #[arg(long, value_name = "REGEX")]
+    verify_subject: Option<String>,
+    /// What the issuer of an identity must look like.
+    #[arg(long, value_name = "REGEX")]
+    verify_issuer: Option<String>,
+}
+
+impl Verification {
+    fn spec(&self) -> Result<Option<Value>, Failure> {
+        let identity = self.verify_issuer.is_some() || self.verify_subject.is_some();
+        let Some(provider) = &self.verify_provider else {
+            let lacks = "a verification provider must be specified when";
+            return match (&self.verify_secret_ref, identity) {
+                (Some(_), _) => Err(Failure::flux(format!("{lacks} a secret is specified"))),
+                (None, true) => {
+                    Err(Failure::flux(format!("{lacks} OIDC issuer/subject is specified")))
+                }
+                (None, false) => Ok(None),
+            };
+        };
+        if !["cosign", "notation"].contains(&provider.as_str()) {
+            return Err(Failure::flux(format!(
+                "invalid argument \"{provider}\" for \"--verify-provider\" flag: source OCI verify \
+                 provider '{provider}' is not supported, must be one of: cosign|notation"
+            )));
+        }
+        let mut spec = json!({"provider": provider});
+        if let Some(secret) = &self.verify_secret_ref {
+            spec["secretRef"] = json!({"name": secret});
+        }
+        if identity {
+            spec["matchOIDCIdentity"] = json!([{
+                "issuer": self.verify_issuer.as_deref().unwrap_or_default(),
+                "subject": self.verify_subject.as_deref().unwrap_or_default(),
+            }]);
+        }
+        Ok(Some(spec))
+    }
+}
+
+/// A reference to an object of the same namespace, if it is named.
+fn local(name: Option<&String>) -> Value {
+    name.map_or(Value::Null, |name| json!({"name": name}))
+}
+
+/// Patterns as the text of an ignore file.
+fn ignore(patterns: &[String]) -> Value {
+    if patterns.is_empty() { Value::Null } else { patterns.join("\n").into() }
+}
+
+/// The scheme of an address.
+fn scheme(url: &str) -> &str {
+    url.split_once("://").map_or("", |(scheme, _)| scheme)
+}

@@ -1,0 +1,153 @@
+//! `sluice create source git`.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::super::made::{Maker, Words, kind};
+use super::super::secret::{GitCredentials, git_secret};
+use super::{Fetching, ignore, local, scheme};
+use crate::outcome::Failure;
+use crate::tell;
+
+/// Makes a GitRepository.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Arguments {
+    /// The name.
+    name: Option<String>,
+    /// The address of the repository.
+    #[arg(long)]
+    url: Option<String>,
+    /// The branch.
+    #[arg(long)]
+    branch: Option<String>,
+    /// The tag.
+    #[arg(long)]
+    tag: Option<String>,
+    /// The range of versions; the newest tag in it is used.
+    #[arg(long)]
+    tag_semver: Option<String>,
+    /// The full name of a reference.
+    #[arg(long)]
+    ref_name: Option<String>,
+    /// The commit.
+    #[arg(long)]
+    commit: Option<String>,
+    /// The user, for basic authentication.
+    #[arg(short, long)]
+    username: Option<String>,
+    /// The password, for basic authentication.
+    #[arg(short, long)]
+    password: Option<String>,
+    /// The secret with the credentials.
+    #[arg(long)]
+    secret_ref: Option<String>,
+    /// The secret with the address of a proxy.
+    #[arg(long)]
+    proxy_secret_ref: Option<String>,
+    /// Who issues credentials: generic, github, aws or azure.
+    #[arg(long, value_parser = ["generic", "github", "aws", "azure"])]
+    provider: Option<String>,
+    /// The authority that the server's certificate is checked with.
+    #[arg(long)]
+    ca_file: Option<PathBuf>,
+    /// Fetches submodules too.
+    #[arg(long)]
+    recurse_submodules: bool,
+    /// Does not ask.
+    #[arg(short, long)]
+    _silent: bool,
+    /// Paths to leave out.
+    #[arg(long, value_delimiter = ',')]
+    ignore_paths: Vec<String>,
+    /// The only directories to fetch.
+    #[arg(long, value_delimiter = ',')]
+    sparse_checkout_paths: Vec<String>,
+    #[command(flatten)]
+    fetching: Fetching,
+}
+
+/// Runs the command.
+pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
+    let name = maker.name(wanted.name.as_deref())?;
+    let url = wanted.url.as_deref().filter(|url| !url.is_empty());
+    let url = url.ok_or_else(|| Failure::flux("url is required"))?;
+    let scheme = scheme(url);
+    if !["ssh", "http", "https"].contains(&scheme) {
+        return Err(Failure::flux(format!(
+            "git URL scheme '{scheme}' not supported, can be: ssh, http and https"
+        )));
+    }
+    let reference = reference(wanted).ok_or_else(|| {
+        Failure::flux(
+            "a Git ref is required, use one of the following: --branch, --tag, --commit, --ref-name or \
+             --tag-semver",
+        )
+    })?;
+    if wanted.ca_file.is_some() && scheme == "ssh" {
+        return Err(Failure::flux("specifying a CA file is not supported for Git over SSH"));
+    }
+    let spec = json!({
+        "url": url,
+        "interval": maker.interval.to_string(),
+        "recurseSubmodules": wanted.recurse_submodules,
+        "ref": reference,
+        "ignore": ignore(&wanted.ignore_paths),
+        "sparseCheckout": wanted.sparse_checkout_paths,
+        "timeout": wanted.fetching.timeout(),
+        "secretRef": local(wanted.secret_ref.as_ref()),
+        "proxySecretRef": local(wanted.proxy_secret_ref.as_ref()),
+        "provider": wanted.provider,
+    });
+    let kind = kind("GitRepository")?;
+    let object = maker.object(kind, name, &spec)?;
+    if maker.export {
+        return maker.print(&object);
+    }
+    tell::generated("generating GitRepository source");
+    let secret =
+        if wanted.secret_ref.is_none() { credentials(wanted, maker, name, url)? } else { None };
+    let words = Words { object: "GitRepository source", written: "GitRepository source" };
+    let before = "applying secret with repository credentials";
+    maker.apply_source(kind, object, &words, secret.map(|secret| (secret, before)))
+}
+
+/// What is fetched; the first of Flux's order that is given.
+fn reference(wanted: &Arguments) -> Option<Value> {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    if let Some(commit) = given(&wanted.commit) {
+        return Some(json!({"commit": commit, "branch": wanted.branch}));
+    }
+    let forms = [
+        ("name", &wanted.ref_name),
+        ("semver", &wanted.tag_semver),
+        ("tag", &wanted.tag),
+        ("branch", &wanted.branch),
+    ];
+    forms.into_iter().find_map(|(field, text)| Some(json!({field: given(text)?})))
+}
+
+fn credentials(
+    wanted: &Arguments,
+    maker: &Maker<'_>,
+    name: &str,
+    url: &str,
+) -> Result<Option<Value>, Failure> {
+    if scheme(url) == "ssh" {
+        return Err(Failure::flux("keys for SSH are not made here")
+            .hint("make a secret with identity and known_hosts, and name it with --secret-ref"));
+    }
+    if scheme(url) == "http" {
+        tell::warning("insecure configuration: credentials configured for an HTTP URL");
+    }
+    let credentials = GitCredentials {
+        username: wanted.username.as_deref(),
+        password: wanted.password.as_deref(),
+        bearer_token: None,
+        authority: wanted.ca_file.as_deref(),
+    };
+    let secret = git_secret(maker, name, &credentials, false)?;
+    let has_any =
+        secret.get("stringData").and_then(Value::as_object).is_some_and(|d| !d.is_empty());
+    Ok(has_any.then_some(secret))
+}
