@@ -18,8 +18,8 @@ mod get;
 mod install;
 mod kustomize;
 mod logs;
-mod moving;
 mod migrate;
+mod moving;
 mod reconcile;
 mod resume;
 mod serve;
@@ -54,7 +54,7 @@ enum Command {
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
     /// Makes objects of Flux from flags, or prints them.
-    Create(create::Arguments),
+    Create(Box<create::Arguments>),
     /// Prints a script that teaches a shell these commands.
     Completion(completion::Arguments),
     /// Prints the CustomResourceDefinitions of Flux and Flux Operator.

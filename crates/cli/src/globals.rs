@@ -64,19 +64,39 @@ struct Access {
     #[arg(long = "as-uid", id = "kube-as-uid", global = true, hide_short_help = true)]
     uid: Option<String>,
     /// Does not check the API server's certificate.
-    #[arg(long = "insecure-skip-tls-verify", global = true, hide_short_help = true)]
+    #[arg(
+        long = "insecure-skip-tls-verify",
+        id = "kube-insecure",
+        global = true,
+        hide_short_help = true
+    )]
     insecure: bool,
     /// The authority that the API server's certificate is checked with.
-    #[arg(long = "certificate-authority", global = true, hide_short_help = true)]
+    #[arg(
+        long = "certificate-authority",
+        id = "kube-authority",
+        global = true,
+        hide_short_help = true
+    )]
     authority: Option<PathBuf>,
     /// The client's certificate.
-    #[arg(long = "client-certificate", global = true, hide_short_help = true)]
+    #[arg(
+        long = "client-certificate",
+        id = "kube-certificate",
+        global = true,
+        hide_short_help = true
+    )]
     certificate: Option<String>,
     /// The key of the client's certificate.
-    #[arg(long = "client-key", global = true, hide_short_help = true)]
+    #[arg(long = "client-key", id = "kube-key", global = true, hide_short_help = true)]
     key: Option<String>,
     /// The name that the API server's certificate is checked for.
-    #[arg(long = "tls-server-name", global = true, hide_short_help = true)]
+    #[arg(
+        long = "tls-server-name",
+        id = "kube-server_name",
+        global = true,
+        hide_short_help = true
+    )]
     server_name: Option<String>,
     /// Taken for Flux's sake: answers are small.
     #[arg(long = "disable-compression", global = true, hide = true)]

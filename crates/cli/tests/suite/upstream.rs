@@ -11,9 +11,12 @@ use regex::Regex;
 use crate::VERSION;
 
 /// Command lines of flux's tests that ours answers otherwise, and why.
-const DIFFERENT: [(&str, &str); 2] = [
+const DIFFERENT: [(&str, &str); 5] = [
     ("ssh://", "keys are not made, and hosts are not asked for theirs"),
     ("invalid-trust-policy", "a trust policy is only looked at for its version"),
+    ("--provider dummy", "a value that a flag does not take is refused in clap's words"),
+    ("--provider \"\"", "the same"),
+    ("--export --provider", "the same for a value that is missing"),
 ];
 
 fn module() -> Option<PathBuf> {

@@ -61,7 +61,7 @@ const SOURCES: [&str; 3] = ["OCIRepository", "GitRepository", "Bucket"];
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let source = source(wanted.source.as_deref())?;
     if !maker.export {
         tell::generated("generating Kustomization");
@@ -92,7 +92,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
     let kind = kind("Kustomization")?;
     let object = maker.object(kind, name, &spec)?;
     if maker.export {
-        return maker.print(&object);
+        return Maker::print(&object);
     }
     let words = Words { object: "Kustomization", written: "Kustomization" };
     let made = maker.apply(kind, object, &words, None)?;

@@ -33,7 +33,7 @@ pub(super) struct Words {
 
 impl Maker<'_> {
     /// The name, if it is one.
-    pub(super) fn name<'n>(&self, name: Option<&'n str>) -> Result<&'n str, Failure> {
+    pub(super) fn name(name: Option<&str>) -> Result<&str, Failure> {
         let name = name.ok_or_else(|| Failure::flux("name is required"))?;
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
         let bytes = name.as_bytes();
@@ -94,7 +94,7 @@ impl Maker<'_> {
     }
 
     /// Prints an object.
-    pub(super) fn print(&self, object: &Value) -> Result<(), Failure> {
+    pub(super) fn print(object: &Value) -> Result<(), Failure> {
         tell::data(&document(object))
     }
 

@@ -70,14 +70,14 @@ pub(super) struct Helm {
 #[derive(Debug, clap::Args)]
 pub(super) struct Files {
     /// The client's certificate.
-    #[arg(long)]
-    tls_crt_file: Option<PathBuf>,
+    #[arg(long = "tls-crt-file", value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// The key of the client's certificate.
-    #[arg(long)]
-    tls_key_file: Option<PathBuf>,
+    #[arg(long = "tls-key-file", value_name = "FILE")]
+    key: Option<PathBuf>,
     /// The authority that the server's certificate is checked with.
-    #[arg(long)]
-    ca_crt_file: Option<PathBuf>,
+    #[arg(long = "ca-crt-file", value_name = "FILE")]
+    authority: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

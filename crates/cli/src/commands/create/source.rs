@@ -57,25 +57,25 @@ impl Fetching {
 #[derive(Debug, Args)]
 struct Verification {
     /// Who verifies signatures: cosign or notation.
-    #[arg(long, value_name = "NAME")]
-    verify_provider: Option<String>,
+    #[arg(long = "verify-provider", id = "verify-provider", value_name = "NAME")]
+    provider: Option<String>,
     /// The secret with the keys to trust.
-    #[arg(long, value_name = "NAME")]
-    verify_secret_ref: Option<String>,
+    #[arg(long = "verify-secret-ref", id = "verify-secret-ref", value_name = "NAME")]
+    secret_ref: Option<String>,
     /// What the subject of an identity must look like.
-    #[arg(long, value_name = "REGEX")]
-    verify_subject: Option<String>,
+    #[arg(long = "verify-subject", id = "verify-subject", value_name = "REGEX")]
+    subject: Option<String>,
     /// What the issuer of an identity must look like.
-    #[arg(long, value_name = "REGEX")]
-    verify_issuer: Option<String>,
+    #[arg(long = "verify-issuer", id = "verify-issuer", value_name = "REGEX")]
+    issuer: Option<String>,
 }
 
 impl Verification {
     fn spec(&self) -> Result<Option<Value>, Failure> {
-        let identity = self.verify_issuer.is_some() || self.verify_subject.is_some();
-        let Some(provider) = &self.verify_provider else {
+        let identity = self.issuer.is_some() || self.subject.is_some();
+        let Some(provider) = &self.provider else {
             let lacks = "a verification provider must be specified when";
-            return match (&self.verify_secret_ref, identity) {
+            return match (&self.secret_ref, identity) {
                 (Some(_), _) => Err(Failure::flux(format!("{lacks} a secret is specified"))),
                 (None, true) => {
                     Err(Failure::flux(format!("{lacks} OIDC issuer/subject is specified")))
@@ -86,17 +86,17 @@ impl Verification {
         if !["cosign", "notation"].contains(&provider.as_str()) {
             return Err(Failure::flux(format!(
                 "invalid argument \"{provider}\" for \"--verify-provider\" flag: source OCI verify \
-                 provider '{provider}' is not supported, must be one of: cosign|notation"
+                 provider '{provider}' is not supported, must be one of: cosign"
             )));
         }
         let mut spec = json!({"provider": provider});
-        if let Some(secret) = &self.verify_secret_ref {
+        if let Some(secret) = &self.secret_ref {
             spec["secretRef"] = json!({"name": secret});
         }
         if identity {
             spec["matchOIDCIdentity"] = json!([{
-                "issuer": self.verify_issuer.as_deref().unwrap_or_default(),
-                "subject": self.verify_subject.as_deref().unwrap_or_default(),
+                "issuer": self.issuer.as_deref().unwrap_or_default(),
+                "subject": self.subject.as_deref().unwrap_or_default(),
             }]);
         }
         Ok(Some(spec))

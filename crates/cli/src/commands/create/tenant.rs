@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
-    let tenant = maker.name(wanted.name.as_deref())?;
+    let tenant = Maker::name(wanted.name.as_deref())?;
     if wanted.cluster_role.is_empty() {
         return Err(Failure::flux("cluster-role is required"));
     }
@@ -84,7 +84,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
         ));
     }
     if maker.export {
-        return objects.iter().try_for_each(|(_, _, object)| maker.print(object));
+        return objects.iter().try_for_each(|(_, _, object)| Maker::print(object));
     }
     maker.write_all(&objects)?;
     tell::success("tenant setup completed");

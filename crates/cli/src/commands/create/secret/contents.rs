@@ -81,7 +81,7 @@ pub(in super::super) fn git_secret(
 }
 
 pub(super) fn git(wanted: &Git, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let url = required(wanted.url.as_ref(), "url")?;
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     match scheme {
@@ -165,28 +165,28 @@ fn certificates(
 }
 
 pub(super) fn helm(wanted: &Helm, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let credentials = HelmCredentials {
         username: wanted.username.as_deref(),
         password: wanted.password.as_deref(),
-        certificate: wanted.files.tls_crt_file.as_deref(),
-        key: wanted.files.tls_key_file.as_deref(),
-        authority: wanted.files.ca_crt_file.as_deref(),
+        certificate: wanted.files.certificate.as_deref(),
+        key: wanted.files.key.as_deref(),
+        authority: wanted.files.authority.as_deref(),
     };
     helm_secret(maker, name, &credentials)
 }
 
 pub(super) fn tls(wanted: &Tls, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
-    let Files { tls_crt_file, tls_key_file, ca_crt_file } = &wanted.files;
-    let authority = file(ca_crt_file.as_deref(), "unable to read TLS CA file")?;
-    let certificate = file(tls_crt_file.as_deref(), "failed to read cert file")?;
-    let key = file(tls_key_file.as_deref(), "failed to read key file")?;
+    let name = Maker::name(wanted.name.as_deref())?;
+    let Files { certificate, key, authority } = &wanted.files;
+    let authority = file(authority.as_deref(), "unable to read TLS CA file")?;
+    let certificate = file(certificate.as_deref(), "failed to read cert file")?;
+    let key = file(key.as_deref(), "failed to read key file")?;
     certificates(maker, name, certificate, key, authority)
 }
 
 pub(super) fn oci(wanted: &Oci, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let url = required(wanted.url.as_ref(), "--url")?;
     let username = required(wanted.username.as_ref(), "--username")?;
     let password = required(wanted.password.as_ref(), "--password")?;
@@ -205,7 +205,7 @@ pub(super) fn oci(wanted: &Oci, maker: &Maker<'_>) -> Result<Value, Failure> {
 }
 
 pub(super) fn proxy(wanted: &Proxy, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let address = required(wanted.address.as_ref(), "address")?;
     let values = values([
         ("address", address.to_owned()),
@@ -216,7 +216,7 @@ pub(super) fn proxy(wanted: &Proxy, maker: &Maker<'_>) -> Result<Value, Failure>
 }
 
 pub(super) fn github_app(wanted: &GithubApp, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let path = wanted.app_private_key.clone().unwrap_or_default();
     let key = file(Some(&path), "unable to read private key file")?;
     let id = required(wanted.app_id.as_ref(), "githubAppID")?;
@@ -243,7 +243,7 @@ pub(super) fn github_app(wanted: &GithubApp, maker: &Maker<'_>) -> Result<Value,
 }
 
 pub(super) fn notation(wanted: &Notation, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     if wanted.ca_cert_file.is_empty() {
         return Err(Failure::flux("--ca-cert-file is required"));
     }
@@ -265,7 +265,8 @@ pub(super) fn notation(wanted: &Notation, maker: &Maker<'_>) -> Result<Value, Fa
     let mut failures = Vec::new();
     for path in &wanted.ca_cert_file {
         let base = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !base.ends_with(".crt") && !base.ends_with(".pem") {
+        let ending = path.extension().unwrap_or_default();
+        if ending != "crt" && ending != "pem" {
             failures.push(format!("{base} must end with either .crt or .pem"));
             continue;
         }
@@ -300,7 +301,7 @@ const RECEIVERS: [&str; 12] = [
 ];
 
 pub(super) fn receiver(wanted: &Receiver, maker: &Maker<'_>) -> Result<Value, Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let kind = required(wanted.kind.as_ref(), "--type")?;
     if !RECEIVERS.contains(&kind) {
         return Err(Failure::flux(format!(

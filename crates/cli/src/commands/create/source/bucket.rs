@@ -48,7 +48,7 @@ pub(in super::super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let bucket = wanted.bucket_name.as_deref().unwrap_or_default();
     let endpoint = wanted.endpoint.as_deref().unwrap_or_default();
     for (field, value) in [("bucket-name", bucket), ("endpoint", endpoint)] {
@@ -71,7 +71,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
     let kind = kind("Bucket")?;
     let object = maker.object(kind, name, &spec)?;
     if maker.export {
-        return maker.print(&object);
+        return Maker::print(&object);
     }
     tell::generated("generating Bucket source");
     let words = Words { object: "Bucket source", written: "Bucket source" };

@@ -32,7 +32,7 @@ const KINDS: [&str; 3] = ["HelmRepository", "GitRepository", "Bucket"];
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let source = wanted.source.as_deref();
     let source = source.ok_or_else(|| Failure::flux("chart source is required"))?;
     let refused = |why: String| {
@@ -51,6 +51,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
     })?;
     let chart = wanted.chart.as_deref().filter(|chart| !chart.is_empty());
     let chart = chart.ok_or_else(|| Failure::flux("chart name or path is required"))?;
+    let verification = wanted.verification.spec()?;
     tell::generated("generating HelmChart source");
     let spec = json!({
         "chart": chart,
@@ -58,12 +59,12 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
         "interval": maker.interval.to_string(),
         "reconcileStrategy": wanted.reconcile_strategy,
         "sourceRef": {"kind": source_kind, "name": of},
-        "verify": wanted.verification.spec()?,
+        "verify": verification,
     });
     let kind = kind("HelmChart")?;
     let object = maker.object(kind, name, &spec)?;
     if maker.export {
-        return maker.print(&object);
+        return Maker::print(&object);
     }
     let words = Words { object: "HelmChart source", written: "source" };
     maker.apply_source(kind, object, &words, None)

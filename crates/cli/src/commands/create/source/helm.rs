@@ -48,7 +48,7 @@ pub(in super::super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let url = wanted.url.as_deref().filter(|url| !url.is_empty());
     let url = url.ok_or_else(|| Failure::flux("url is required"))?;
     let scheme = scheme(url);
@@ -74,7 +74,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
     let kind = kind("HelmRepository")?;
     let mut object = maker.object(kind, name, &spec)?;
     if maker.export {
-        return maker.print(&object);
+        return Maker::print(&object);
     }
     tell::generated("generating HelmRepository source");
     let mut secret = None;

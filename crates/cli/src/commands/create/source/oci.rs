@@ -55,7 +55,7 @@ pub(in super::super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
-    let name = maker.name(wanted.name.as_deref())?;
+    let name = Maker::name(wanted.name.as_deref())?;
     let url = wanted.url.as_deref().filter(|url| !url.is_empty());
     let url = url.ok_or_else(|| Failure::flux("url is required"))?;
     if wanted.tag.is_none() && wanted.tag_semver.is_none() && wanted.digest.is_none() {
@@ -80,7 +80,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
     let kind = kind("OCIRepository")?;
     let object = maker.object(kind, name, &spec)?;
     if maker.export {
-        return maker.print(&object);
+        return Maker::print(&object);
     }
     let words = Words { object: "OCIRepository", written: "OCIRepository" };
     maker.apply_source(kind, object, &words, None)
