@@ -143,19 +143,18 @@ impl Stage {
         api.patch(&key.id.name, &params, &Patch::Apply(object)).await.map(drop)
     }
 
-    /// Asks for a reconciliation now, as `flux reconcile` and the webhook receiver do.
-    pub(super) async fn request(&self, kind: &str, name: &str) -> Result<(), kube::Error> {
-        let group = if kind == "Kustomization" { "kustomize" } else { "source" };
+    /// Asks for a look at the repository now, as the webhook receiver does after a push.
+    pub(super) async fn pushed(&self) -> Result<(), kube::Error> {
         let key = ObjectKey::of(&json!({
-            "apiVersion": format!("{group}.toolkit.fluxcd.io/v1"), "kind": kind,
-            "metadata": {"name": name, "namespace": FLUX},
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+            "metadata": {"name": FLUX, "namespace": FLUX},
         }));
         let now = self.clock.now().to_string();
         let patch = json!({"metadata": {"annotations": {
             sluice_api::names::annotations::REQUESTED_AT: now,
         }}});
         let params = PatchParams { field_manager: Some("flux".to_owned()), ..Default::default() };
-        self.api(&key).patch(name, &params, &Patch::Merge(patch)).await.map(drop)
+        self.api(&key).patch(FLUX, &params, &Patch::Merge(patch)).await.map(drop)
     }
 
     /// Objects like this one.
