@@ -13,6 +13,7 @@ use super::story::Stopped;
 /// What a Deployment says of itself.
 pub(super) struct Workload {
     pub(super) image: String,
+    pub(super) generation: i64,
     pub(super) wanted: i64,
     pub(super) ready: i64,
     /// Pods of the newest template that are ready.
@@ -37,6 +38,7 @@ pub(super) async fn workload(
     let updated = (number("/status/updatedReplicas") - unready).max(0);
     Ok(Workload {
         image: image.unwrap_or_default().to_owned(),
+        generation: number("/metadata/generation"),
         wanted: number("/spec/replicas"),
         ready,
         updated,

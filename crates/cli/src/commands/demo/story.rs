@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sluice_ssa::ObjectKey;
 use tokio::time::Instant;
 
-use super::evidence::{expect, is_established, stuck_pod, workload, written};
+use super::evidence::{Workload, expect, is_established, stuck_pod, workload, written};
 use super::layers::{Layer, State, WIDTH, layers, object, shortened, wrapped};
 use super::pace::{Pace, Tempo};
 use super::platform::{Edit, EditError, Platform};
@@ -235,10 +235,15 @@ impl<'a> Teller<'a> {
         let params =
             PatchParams { field_manager: Some("kubectl".to_owned()), ..Default::default() };
         let patch = Patch::Merge(json!({"spec": {"replicas": 1}}));
-        api.patch_scale(GATEWAY.1, &params, &patch).await?;
+        let before = workload(self.stage, GATEWAY).await?;
+        let scaled = api.patch_scale(GATEWAY.1, &params, &patch).await?;
+        expect("the answer", &scaled.spec.and_then(|spec| spec.replicas), &Some(1))?;
         let began = Instant::now();
-        expect("the replicas of the gateway", &workload(self.stage, GATEWAY).await?.wanted, &1)?;
-        while workload(self.stage, GATEWAY).await?.wanted != GATEWAY_REPLICAS {
+        // The change and the repair are a generation each.
+        let is_repaired = |now: &Workload| {
+            now.wanted == GATEWAY_REPLICAS && now.generation == before.generation + 2
+        };
+        while !is_repaired(&workload(self.stage, GATEWAY).await?) {
             if began.elapsed() > REPAIR {
                 let seen = "the gateway still has 1 replica, though drift is to be repaired";
                 return Err(Stopped::Finding(seen.to_owned()));
@@ -257,7 +262,7 @@ impl<'a> Teller<'a> {
             }
             self.pace.frame(ROLLOUT).await;
         }
-        let seconds = repaired.as_secs_f64();
+        let seconds = repaired.as_secs_f64().max(0.1);
         self.proved(&format!("put right within {seconds:.1} s; the gateway has 3 of 3 again"));
         self.pace.rest(READ);
         Ok(())
