@@ -1,4 +1,4 @@
-//! What is installed is what Flux's tools and people look for.
+//! What is installed is what Flux's tools and people look for, and what `serve` understands.
 
 use serde_json::Value;
 
@@ -130,6 +130,23 @@ fn arguments_stand_where_flux_has_them() {
                     "--storage-adv-addr=source-controller.$(RUNTIME_NAMESPACE).svc.cluster.local."
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn serve_understands_the_arguments() {
+    use clap::Parser as _;
+    for profile in [Profile::Split, Profile::Single] {
+        let all = manifests(&plan(profile));
+        for deployment in all.iter().filter(|object| object["kind"] == "Deployment") {
+            let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+            let words = [&container["command"], &container["args"]]
+                .into_iter()
+                .flat_map(|list| list.as_array().unwrap())
+                .map(|word| word.as_str().unwrap().to_owned());
+            let parsed = crate::commands::Arguments::try_parse_from(words);
+            assert!(parsed.is_ok(), "{}", parsed.unwrap_err());
         }
     }
 }
