@@ -16,7 +16,9 @@ pub(super) fn manifests(
 ) -> Result<Vec<String>> {
     let mut scan = Scan { tree, ignore, found: Vec::new() };
     scan.directory(directory)?;
-    let relative = |path: String| format!(".{}", path.strip_prefix(directory).unwrap_or(&path));
+    // The root ends with the slash that the paths below it begin with.
+    let above = directory.trim_end_matches('/');
+    let relative = |path: String| format!(".{}", path.strip_prefix(above).unwrap_or(&path));
     Ok(scan.found.into_iter().map(relative).collect())
 }
 

@@ -50,6 +50,18 @@ fn a_missing_file_names_what_is_there() {
 }
 
 #[test]
+fn the_root_of_an_artifact_is_a_directory_like_others() {
+    let mut tree = MemoryTree::default();
+    tree.insert("/a.yaml", OBJECT);
+    tree.insert("/deep/b.yaml", OBJECT);
+    let tree = SecureTree::new(&tree, "/").expect("the root is there");
+    let generated = generate(&tree, "/", &Overrides::default(), None).expect("it is fine");
+    assert_eq!(body(&generated), "kind: Kustomization\nresources:\n- ./a.yaml\n- ./deep/b.yaml\n");
+    let names = generated.over(&tree).list("/").expect("the root is there");
+    assert_eq!(names, ["a.yaml", "deep", "kustomization.yaml"]);
+}
+
+#[test]
 fn a_file_is_read_leniently_and_written_again() {
     let file = "Resources: [a.yaml]\nunknown: 1\nimages:\n- {name: web, newTag: 1.10}\nreplicas:\n- name: web\n";
     let generated = run(&[("kustomization.yml", file)], &Overrides::default()).expect("it is fine");
