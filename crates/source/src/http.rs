@@ -164,7 +164,7 @@ impl From<reqwest::Error> for HttpError {
 }
 
 /// An error with everything below it, without the address, which may hold a password.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut parts = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {

@@ -1,7 +1,7 @@
 //! Which files of a source stay out of its artifact: `.sourceignore`, `spec.ignore` and defaults,
 //! as `fluxcd/pkg/sourceignore` (go-git's reading of `.gitignore`) has them.
 
-mod glob;
+pub(crate) mod glob;
 mod pattern;
 
 pub use pattern::Pattern;

@@ -55,7 +55,10 @@
 
 pub mod archive;
 pub mod artifact;
+pub mod bucket;
 pub mod client;
+pub mod cloud;
+pub mod compose;
 pub mod git;
 pub mod http;
 pub mod ignore;

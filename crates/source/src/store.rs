@@ -1,10 +1,13 @@
 //! Where artifacts are kept: written once, replaced atomically, verified whenever they are read.
 //!
-//! Two implementations: [`DiskStore`] with Flux's layout below a directory, and [`MemoryStore`] for
-//! simulations. Both take the time from a [`Clock`](sluice_base::clock::Clock).
+//! [`DiskStore`] keeps them below a directory in Flux's layout, [`RemoteStore`] in a bucket,
+//! [`MirroredStore`] in both, and [`MemoryStore`] in memory for simulations. All take the time from a
+//! [`Clock`](sluice_base::clock::Clock).
 
 mod disk;
 mod memory;
+mod mirrored;
+mod remote;
 mod retention;
 
 use std::time::Duration;
@@ -15,6 +18,8 @@ use jiff::Timestamp;
 
 pub use disk::DiskStore;
 pub use memory::MemoryStore;
+pub use mirrored::MirroredStore;
+pub use remote::{BucketAddressError, RemoteStore};
 
 use crate::artifact::{Artifact, Digest, DigestError, Place, PlaceError};
 

@@ -2,13 +2,13 @@
 
 /// A pattern for a name, cut where its stars are.
 #[derive(Debug, Clone)]
-pub(super) struct Glob {
+pub(crate) struct Glob {
     pieces: Vec<Piece>,
 }
 
 /// A pattern that Go calls malformed. It is one only when the malformed piece is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BadPattern;
+pub(crate) struct BadPattern;
 
 #[derive(Debug, Clone)]
 struct Piece {
@@ -24,7 +24,7 @@ enum Sign {
 }
 
 impl Glob {
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -37,7 +37,12 @@ impl Glob {
         Self { pieces }
     }
 
-    pub(super) fn matches(&self, name: &str) -> Result<bool, BadPattern> {
+    /// Whether no piece is malformed.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.signs.is_ok())
+    }
+
+    pub(crate) fn matches(&self, name: &str) -> Result<bool, BadPattern> {
         let mut name = name.as_bytes();
         let last = self.pieces.len().saturating_sub(1);
         for (index, piece) in self.pieces.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! What both stores promise.
+//! What all stores promise.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use object_store::memory::InMemory;
 use sluice_base::clock::{Clock, Frozen};
 
 use super::*;
@@ -12,12 +13,18 @@ fn place(file: &str) -> Place {
     Place::new("GitRepository", "apps", "web", file).expect("plain names")
 }
 
-/// Both stores, at a time well after anything was written.
+/// All stores, at a time well after anything was written.
 fn stores() -> (Vec<Box<dyn ArtifactStore>>, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let later: Arc<dyn Clock> = Arc::new(Frozen(Timestamp::now()));
-    let disk = DiskStore::new(directory.path(), Arc::clone(&later));
-    (vec![Box::new(disk), Box::new(MemoryStore::new(later))], directory)
+    let disk = DiskStore::new(directory.path().join("one"), Arc::clone(&later));
+    let far = || RemoteStore::new(Arc::new(InMemory::new()), Arc::clone(&later));
+    let near = DiskStore::new(directory.path().join("two"), Arc::clone(&later));
+    let mirrored = MirroredStore::new(Arc::new(near), far());
+    let memory = MemoryStore::new(Arc::clone(&later));
+    let all: Vec<Box<dyn ArtifactStore>> =
+        vec![Box::new(disk), Box::new(memory), Box::new(far()), Box::new(mirrored)];
+    (all, directory)
 }
 
 #[tokio::test]
@@ -73,7 +80,10 @@ async fn an_alias_follows_its_target_and_collection_spares_it() {
 #[tokio::test]
 async fn paths_outside_the_layout_are_refused() {
     let (stores, directory) = stores();
-    std::fs::write(directory.path().join("secret"), "x").expect("written");
+    for root in ["one", "two"] {
+        std::fs::create_dir_all(directory.path().join(root)).expect("made");
+        std::fs::write(directory.path().join(root).join("secret"), "x").expect("written");
+    }
     for store in &stores {
         for path in ["secret", "/etc/passwd", "a/b/../../secret", "a/b/c/.."] {
             assert!(store.open(path).await.is_err(), "{path}");
@@ -100,4 +110,46 @@ async fn an_artifact_beyond_the_limit_is_refused() {
     let store = DiskStore::with_limits(directory.path(), clock, algorithm, 3);
     let error = store.put(&place("a"), Bytes::from("four")).await.expect_err("too large");
     assert!(matches!(error, StoreError::TooLarge { size: 4, limit: 3 }), "{error}");
+}
+
+#[tokio::test]
+async fn a_mirror_outlives_what_is_near() {
+    let clock: Arc<dyn Clock> = Arc::new(Frozen(Timestamp::now()));
+    let bucket = Arc::new(InMemory::new());
+    let start = || {
+        let near = Arc::new(MemoryStore::new(Arc::clone(&clock)));
+        let bucket: Arc<dyn object_store::ObjectStore> = bucket.clone();
+        let far = RemoteStore::new(bucket, Arc::clone(&clock));
+        (MirroredStore::new(Arc::clone(&near) as _, far), near)
+    };
+    let (first, _) = start();
+    let kept = first.put(&place("a"), Bytes::from("one")).await.expect("stored");
+    first.alias(&place("latest"), &place("a")).await.expect("named");
+    let (second, near) = start();
+    assert_eq!(second.open(&place("latest").path()).await.expect("there").content, "one");
+    assert_eq!(second.get(&place("a").path(), &kept.digest).await.expect("there"), "one");
+    assert_eq!(near.paths(), [place("a").path()], "kept for the next time");
+    second.put(&place("b"), Bytes::from("two")).await.expect("stored");
+    let retention = Retention { records: 1, ..Retention::default() };
+    assert_eq!(
+        second.collect(&place("b"), retention).await.expect("collected"),
+        [place("a").path()]
+    );
+    let (third, _) = start();
+    assert!(third.get(&place("a").path(), &kept.digest).await.is_err(), "gone everywhere");
+    assert!(third.remove(&place("b")).await.expect("removed"));
+    assert!(second.open(&place("b").path()).await.is_ok(), "the other replica still has its own");
+}
+
+#[test]
+fn addresses_of_buckets_are_checked() {
+    let http = crate::http::HttpClients::new();
+    let clock: Arc<dyn Clock> = Arc::new(Frozen(Timestamp::now()));
+    let at = |address: &str| {
+        RemoteStore::at(address, &http, &std::collections::BTreeMap::new(), Arc::clone(&clock))
+    };
+    assert!(at("s3://artifacts/flux").is_ok());
+    for wrong in ["artifacts", "ftp://artifacts", "s3:///flux"] {
+        assert!(at(wrong).is_err(), "{wrong}");
+    }
 }

@@ -1,6 +1,8 @@
 //! The crate from outside: repositories over the network, with the real git where it is installed.
 
 mod artifacts;
+mod bucket_store;
+mod buckets;
 mod git_backend;
 mod git_made;
 mod git_network;

@@ -1,0 +1,176 @@
+//! Azure Blob Storage: a bucket is a container.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{Method, StatusCode};
+use object_store::azure::{AzureAuthorizer, AzureCredential, AzureCredentialProvider};
+use object_store::client::HttpRequest;
+use serde::Deserialize;
+
+use super::wire::{Answer, LARGEST_PAGE, Wire, request};
+use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
+
+/// Where credentials come from.
+pub(super) enum Access {
+    /// Nothing is shown.
+    Anonymous,
+    /// A key or a token that is given.
+    Given(Arc<AzureCredential>),
+    /// A token that is asked for.
+    Asked(AzureCredentialProvider),
+}
+
+/// A container.
+pub(super) struct Container {
+    pub(super) wire: Wire,
+    /// The address of the container.
+    pub(super) base: String,
+    pub(super) account: String,
+    pub(super) access: Access,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Enumeration {
+    #[serde(default)]
+    blobs: Blobs,
+    next_marker: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase", default)]
+struct Blobs {
+    blob: Vec<Blob>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase", default)]
+struct Blob {
+    name: String,
+    properties: Properties,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Properties {
+    #[serde(rename = "Etag")]
+    etag: String,
+}
+
+impl Container {
+    async fn ask(&self, url: &str, largest: u64) -> Result<Answer, BucketError> {
+        let credential = match &self.access {
+            Access::Anonymous => None,
+            Access::Given(credential) => Some(Arc::clone(credential)),
+            Access::Asked(provider) => {
+                let asked = provider.get_credential().await;
+                Some(asked.map_err(|error| BucketError(error.to_string()))?)
+            }
+        };
+        let make = || -> Result<HttpRequest, BucketError> {
+            let mut request = request(Method::GET, url)?;
+            if let Some(credential) = &credential {
+                AzureAuthorizer::new(credential, &self.account)
+                    .try_authorize(&mut request)
+                    .map_err(|error| BucketError(error.to_string()))?;
+            }
+            Ok(request)
+        };
+        self.wire.send(largest, make).await
+    }
+}
+
+impl BucketReader for Container {
+    fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>> {
+        async move {
+            let url = format!("{}?comp=list&maxresults=1&restype=container", self.base);
+            let answer = self.ask(&url, LARGEST_PAGE).await?;
+            if answer.status == StatusCode::OK {
+                return Ok(true);
+            }
+            match answer.header("x-ms-error-code") {
+                "ContainerNotFound" => Ok(false),
+                // What a token for one container is told about another.
+                "AuthenticationFailed" => Err(BucketError(format!(
+                    "the specified bucket name may be incorrect, nonexistent, or the caller might lack sufficient permissions to access it: {}",
+                    refused(&answer)
+                ))),
+                _ => Err(refused(&answer)),
+            }
+        }
+        .boxed()
+    }
+
+    fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
+        async move {
+            let (mut all, mut marker) = (Vec::new(), None::<String>);
+            loop {
+                let query = query(&[
+                    ("comp", "list"),
+                    ("marker", marker.as_deref().unwrap_or_default()),
+                    ("prefix", prefix),
+                    ("restype", "container"),
+                ]);
+                let url = format!("{}?{query}", self.base);
+                let answer = self.ask(&url, LARGEST_PAGE).await?;
+                if answer.status != StatusCode::OK {
+                    return Err(refused(&answer));
+                }
+                let text = String::from_utf8_lossy(&answer.body);
+                let page: Enumeration = quick_xml::de::from_str(
+                    text.trim_start_matches('\u{feff}'),
+                )
+                .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
+                all.extend(page.blobs.blob.into_iter().map(|blob| Listed {
+                    etag: quoted(&blob.properties.etag),
+                    key: blob.name,
+                    generation: None,
+                }));
+                super::network::check_count(all.len())?;
+                marker = page.next_marker.filter(|marker| !marker.is_empty());
+                if marker.is_none() {
+                    return Ok(all);
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn get<'a>(
+        &'a self,
+        object: &'a Listed,
+        largest: u64,
+    ) -> BoxFuture<'a, Result<Option<Object>, BucketError>> {
+        async move {
+            if !is_addressable(&object.key) {
+                return Err(BucketError::new("the key cannot be part of an address"));
+            }
+            let url = format!("{}/{}", self.base, encoded(&object.key, b"/"));
+            let answer = self.ask(&url, largest).await?;
+            match (answer.status, answer.header("x-ms-error-code")) {
+                (StatusCode::OK, _) => {
+                    let etag = quoted(answer.header("etag"));
+                    Ok(Some(Object { etag, content: answer.body }))
+                }
+                (StatusCode::NOT_FOUND, "BlobNotFound") => Ok(None),
+                _ => Err(refused(&answer)),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// An etag as answers about single blobs write it; listings leave the quotes out.
+fn quoted(etag: &str) -> String {
+    if etag.is_empty() || etag.starts_with('"') { etag.to_owned() } else { format!("\"{etag}\"") }
+}
+
+fn refused(answer: &Answer) -> BucketError {
+    let code = match answer.header("x-ms-error-code") {
+        "" => "ERROR CODE UNAVAILABLE".to_owned(),
+        code => format!("ERROR CODE: {code}"),
+    };
+    BucketError(format!("RESPONSE {}: {}, {code}", answer.status.as_u16(), answer.status_line()))
+}

@@ -1,0 +1,172 @@
+//! A bucket as a tree of files: what is there is asked first, and fetched only if it is another revision.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+
+use super::index::BucketIndex;
+use super::{BucketError, BucketReader, Listed, Object};
+use crate::ignore::{self, Rules};
+use crate::tree::SourceTree;
+
+/// The object with patterns of what to leave out.
+const IGNORE_FILE: &str = ".sourceignore";
+/// How many objects are fetched at a time.
+const AT_A_TIME: usize = 32;
+/// How many bytes of objects are taken.
+const LARGEST: u64 = 1 << 30;
+
+/// What is wanted of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BucketQuery {
+    /// Its name, for messages.
+    pub bucket: String,
+    /// Only keys that begin with this.
+    pub prefix: String,
+    /// Patterns of what to leave out, stronger than those in the bucket.
+    pub ignore: Option<String>,
+    /// The revision that is there already.
+    pub known: Option<String>,
+    /// How long finding out what is there may take, and fetching it again as long.
+    pub timeout: Duration,
+}
+
+/// What became of it.
+#[derive(Debug, Clone)]
+pub struct FetchedBucket {
+    /// What is in the bucket.
+    pub index: BucketIndex,
+    /// The files; nothing where the revision is the known one.
+    pub files: Option<SourceTree>,
+}
+
+/// Looks into a bucket, and fetches what is in it if that is news.
+pub async fn fetch(
+    reader: &dyn BucketReader,
+    query: &BucketQuery,
+) -> Result<FetchedBucket, BucketError> {
+    let mut files = SourceTree::default();
+    let (mut index, listed) = survey(reader, query, &mut files).await?;
+    if query.known.as_deref().is_some_and(|known| index.is_at(known)) {
+        return Ok(FetchedBucket { index, files: None });
+    }
+    let bucket = &query.bucket;
+    let all = fetch_all(reader, &listed, &mut index, &mut files);
+    in_time(query.timeout, all)
+        .await
+        .map_err(|error| BucketError(format!("fetch from bucket '{bucket}' failed: {error}")))?;
+    Ok(FetchedBucket { index, files: Some(files) })
+}
+
+/// What is in the bucket, less what is to be ignored. The file with patterns, if there is one, goes along.
+async fn survey(
+    reader: &dyn BucketReader,
+    query: &BucketQuery,
+    files: &mut SourceTree,
+) -> Result<(BucketIndex, Vec<Listed>), BucketError> {
+    let bucket = &query.bucket;
+    let started = tokio::time::Instant::now();
+    let left = || query.timeout.saturating_sub(started.elapsed());
+    let exists = in_time(left(), reader.exists()).await.map_err(|error| {
+        BucketError(format!("failed to confirm existence of '{bucket}' bucket: {error}"))
+    })?;
+    if !exists {
+        return Err(BucketError(format!("bucket '{bucket}' not found")));
+    }
+    let patterns = Listed { key: IGNORE_FILE.to_owned(), ..Listed::default() };
+    let said = in_time(left(), reader.get(&patterns, LARGEST)).await.map_err(|error| {
+        BucketError(format!("failed to get Etag for '{IGNORE_FILE}' object: {error}"))
+    })?;
+    let mut rules = Vec::new();
+    if let Some(said) = said {
+        rules = ignore::read(&String::from_utf8_lossy(&said.content), &[]);
+        insert(files, IGNORE_FILE, said.content)?;
+    }
+    rules.extend(query.ignore.iter().flat_map(|text| ignore::read(text, &[])));
+    let rules = Rules::new(rules);
+    let listed = in_time(left(), reader.list(&query.prefix)).await.map_err(|error| {
+        BucketError(format!(
+            "indexation of objects from bucket '{bucket}' failed: listing objects from bucket '{bucket}' failed: {error}"
+        ))
+    })?;
+    let mut index = BucketIndex::default();
+    let mut kept = Vec::new();
+    for object in listed {
+        let key = &object.key;
+        if key.ends_with('/') || key == IGNORE_FILE || rules.excludes(key, false) {
+            continue;
+        }
+        index.set(key, &object.etag);
+        kept.push(object);
+    }
+    Ok((index, kept))
+}
+
+/// Fetches all objects; the index gets the etags that were really read.
+async fn fetch_all(
+    reader: &dyn BucketReader,
+    listed: &[Listed],
+    index: &mut BucketIndex,
+    files: &mut SourceTree,
+) -> Result<(), BucketError> {
+    let mut waiting = listed.iter();
+    let mut running = FuturesUnordered::new();
+    let mut total: u64 = 0;
+    loop {
+        running.extend(waiting.by_ref().take(AT_A_TIME - running.len()).map(|it| get(reader, it)));
+        let Some((object, got)) = running.next().await else { return Ok(()) };
+        let key = &object.key;
+        let failed = |error: &dyn std::fmt::Display| {
+            BucketError(format!("failed to get '{key}' object: {error}"))
+        };
+        let Some(found) = got.map_err(|error| failed(&error))? else {
+            tracing::info!("indexed object '{key}' disappeared");
+            index.remove(key);
+            continue;
+        };
+        total = total.saturating_add(found.content.len() as u64);
+        if total > LARGEST {
+            return Err(failed(&format!("the bucket holds more than {LARGEST} bytes")));
+        }
+        if found.etag != object.etag {
+            index.set(key, &found.etag);
+        }
+        insert(files, key, found.content)?;
+    }
+}
+
+async fn get<'a>(
+    reader: &'a dyn BucketReader,
+    object: &'a Listed,
+) -> (&'a Listed, Result<Option<Object>, BucketError>) {
+    (object, reader.get(object, LARGEST).await)
+}
+
+/// Puts a file where its key says, but never outside of the tree.
+fn insert(files: &mut SourceTree, key: &str, content: bytes::Bytes) -> Result<(), BucketError> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in key.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    files
+        .insert_file(&parts.join("/"), content)
+        .map_err(|error| BucketError(format!("failed to resolve path for '{key}' object: {error}")))
+}
+
+async fn in_time<T>(
+    timeout: Duration,
+    work: impl Future<Output = Result<T, BucketError>>,
+) -> Result<T, BucketError> {
+    match tokio::time::timeout(timeout, work).await {
+        Ok(result) => result,
+        Err(_) => Err(BucketError::new("context deadline exceeded")),
+    }
+}

@@ -1,0 +1,138 @@
+//! Google Cloud Storage, by its JSON API: its etags are the ones that Flux makes revisions of.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Method, StatusCode};
+use object_store::client::HttpRequest;
+use object_store::gcp::GcpCredentialProvider;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::wire::{Answer, LARGEST_PAGE, Wire, request};
+use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
+
+/// A bucket of Google's.
+pub(super) struct Gcs {
+    pub(super) wire: Wire,
+    /// The address of the bucket's resource.
+    pub(super) base: String,
+    pub(super) credentials: GcpCredentialProvider,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Page {
+    items: Vec<Item>,
+    next_page_token: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Item {
+    name: String,
+    etag: String,
+    generation: Option<String>,
+}
+
+impl Gcs {
+    async fn ask(&self, url: &str, largest: u64) -> Result<Answer, BucketError> {
+        let credential = self.credentials.get_credential().await;
+        let credential = credential.map_err(|error| BucketError(error.to_string()))?;
+        let bearer = HeaderValue::from_str(&format!("Bearer {}", credential.bearer))
+            .map_err(|_| BucketError::new("the token cannot be used"))?;
+        let make = || -> Result<HttpRequest, BucketError> {
+            let mut request = request(Method::GET, url)?;
+            if !credential.bearer.is_empty() {
+                request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+            }
+            Ok(request)
+        };
+        self.wire.send(largest, make).await
+    }
+}
+
+impl BucketReader for Gcs {
+    fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>> {
+        async move {
+            let answer = self.ask(&format!("{}?fields=name", self.base), LARGEST_PAGE).await?;
+            match answer.status {
+                StatusCode::OK => Ok(true),
+                StatusCode::NOT_FOUND => Ok(false),
+                _ => Err(refused(&answer)),
+            }
+        }
+        .boxed()
+    }
+
+    fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
+        async move {
+            let (mut all, mut token) = (Vec::new(), None::<String>);
+            loop {
+                let query = query(&[
+                    ("fields", "items(name,etag,generation),nextPageToken"),
+                    ("pageToken", token.as_deref().unwrap_or_default()),
+                    ("prefix", prefix),
+                ]);
+                let answer = self.ask(&format!("{}/o?{query}", self.base), LARGEST_PAGE).await?;
+                if answer.status != StatusCode::OK {
+                    return Err(refused(&answer));
+                }
+                let page: Page = serde_json::from_slice(&answer.body)
+                    .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
+                all.extend(page.items.into_iter().map(|item| Listed {
+                    key: item.name,
+                    etag: item.etag,
+                    generation: item.generation,
+                }));
+                super::network::check_count(all.len())?;
+                token = page.next_page_token.filter(|token| !token.is_empty());
+                if token.is_none() {
+                    return Ok(all);
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn get<'a>(
+        &'a self,
+        object: &'a Listed,
+        largest: u64,
+    ) -> BoxFuture<'a, Result<Option<Object>, BucketError>> {
+        async move {
+            if !is_addressable(&object.key) {
+                return Err(BucketError::new("the key cannot be part of an address"));
+            }
+            // The etag belongs to the version that was listed.
+            let generation = object.generation.as_deref().unwrap_or_default();
+            let query = query(&[("alt", "media"), ("ifGenerationMatch", generation)]);
+            let url = format!("{}/o/{}?{query}", self.base, encoded(&object.key, b""));
+            let answer = self.ask(&url, largest).await?;
+            match answer.status {
+                StatusCode::OK => {
+                    Ok(Some(Object { etag: object.etag.clone(), content: answer.body }))
+                }
+                StatusCode::NOT_FOUND => Ok(None),
+                _ => Err(refused(&answer)),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// A refusal as Google's own client words it.
+fn refused(answer: &Answer) -> BucketError {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let code = answer.status.as_u16();
+    BucketError(match (text("/error/message"), text("/error/errors/0/reason")) {
+        ("", _) => format!("googleapi: got HTTP response code {code} with body: {}", {
+            let text = String::from_utf8_lossy(&answer.body);
+            text.chars().take(1024).collect::<String>()
+        }),
+        (message, "") => format!("googleapi: Error {code}: {message}"),
+        (message, reason) => format!("googleapi: Error {code}: {message}, {reason}"),
+    })
+}

@@ -1,0 +1,258 @@
+//! Real object stores: which protocol a host speaks, and where its credentials come from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use object_store::aws::AwsCredential;
+use object_store::azure::{AzureAccessKey, AzureConfigKey, AzureCredential, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use reqwest::Url;
+
+use super::azure::{Access, Container};
+use super::gcs::Gcs;
+use super::s3::S3;
+use super::wire::{Wire, is_printable, settings};
+use super::{
+    BucketAddress, BucketAuth, BucketError, BucketHost, BucketReader, BucketTransport, encoded, sts,
+};
+use crate::cloud::ambient_aws;
+use crate::http::{HttpClients, HttpOptions};
+
+/// The address of Google's API.
+const GOOGLE: &str = "https://storage.googleapis.com";
+/// How many objects a bucket may have.
+const MOST_OBJECTS: usize = 200_000;
+
+type Data = BTreeMap<String, Vec<u8>>;
+
+/// Reaches object stores over the network.
+#[derive(Clone)]
+pub struct BucketNetwork {
+    http: HttpClients,
+    /// What the surroundings say, by the names of environment variables: credentials of clouds.
+    environment: BTreeMap<String, String>,
+}
+
+impl BucketNetwork {
+    /// Buckets through these clients. The environment is handed in: nothing here reads it.
+    pub fn new(http: HttpClients, environment: BTreeMap<String, String>) -> Self {
+        Self { http, environment }
+    }
+
+    fn wire(&self, options: &HttpOptions) -> Result<Wire, BucketError> {
+        let client = self.http.client(options).map_err(|error| BucketError(error.to_string()))?;
+        Ok(Wire::new(client))
+    }
+
+    async fn s3(&self, address: &BucketAddress) -> Result<S3, BucketError> {
+        let wire = self.wire(&address.http)?;
+        let credential = match &address.auth {
+            BucketAuth::Secret { name, data } => keys(name, data)?.map(Arc::new),
+            BucketAuth::Ldap { endpoint, username, password, tls } => {
+                let proxy = address.http.proxy.clone();
+                let service =
+                    self.wire(&HttpOptions { tls: tls.clone(), proxy, ..HttpOptions::default() })?;
+                Some(Arc::new(sts::ldap(&service, endpoint, username, password).await?))
+            }
+            BucketAuth::Ambient if address.host == BucketHost::Aws => {
+                let (region, sts) = (&address.region, &address.sts_endpoint);
+                let found = ambient_aws(&self.environment, &wire, region, sts).await;
+                Some(
+                    found.map_err(|error| {
+                        BucketError(format!("AWS authentication failed: {error}"))
+                    })?,
+                )
+            }
+            BucketAuth::Ambient => None,
+        };
+        Ok(S3::new(wire, address, credential))
+    }
+
+    fn gcs(&self, address: &BucketAddress) -> Result<Gcs, BucketError> {
+        let wire = self.wire(&address.http)?;
+        let mut builder = GoogleCloudStorageBuilder::new();
+        if let BucketAuth::Secret { data, .. } = &address.auth {
+            builder = builder.with_service_account_key(text(data, "serviceaccount"));
+        } else {
+            for (key, value) in settings::<GoogleConfigKey>(&self.environment, "GOOGLE_") {
+                builder = builder.with_config(key, value);
+            }
+        }
+        let store = builder
+            .with_bucket_name(&address.bucket)
+            .with_retry(Wire::retry())
+            .with_http_connector(wire.clone())
+            .build()
+            .map_err(|_| {
+                // What the parser says may quote the key.
+                BucketError::new("failed to create Google credentials from secret")
+            })?;
+        let emulator = self
+            .environment
+            .get("STORAGE_EMULATOR_HOST")
+            .map(|host| if host.contains("://") { host.clone() } else { format!("http://{host}") });
+        let host = emulator.unwrap_or_else(|| GOOGLE.to_owned());
+        let bucket = encoded(&address.bucket, b"");
+        let base = format!("{}/storage/v1/b/{bucket}", host.trim_end_matches('/'));
+        Ok(Gcs { wire, base, credentials: Arc::clone(store.credentials()) })
+    }
+
+    fn azure(&self, address: &BucketAddress) -> Result<Container, BucketError> {
+        let wire = self.wire(&address.http)?;
+        let endpoint = address.endpoint.trim_end_matches('/');
+        let account = account_of(endpoint);
+        let access = match &address.auth {
+            BucketAuth::Secret { name, data } if !data.is_empty() => {
+                self.azure_access(&wire, address, &account, name, data)?
+            }
+            _ => self.asked(&wire, address, &account, |builder| builder)?,
+        };
+        let base = format!("{endpoint}/{}", encoded(&address.bucket, b""));
+        Ok(Container { wire, base, account, access })
+    }
+
+    /// What a Secret gives, in the order in which Flux looks.
+    fn azure_access(
+        &self,
+        wire: &Wire,
+        address: &BucketAddress,
+        account: &str,
+        name: &str,
+        data: &Data,
+    ) -> Result<Access, BucketError> {
+        let has = |field: &str| data.get(field).is_some_and(|value| !value.is_empty());
+        let value = |field: &str| text(data, field);
+        if has("clientId") && has("tenantId") && has("clientSecret") {
+            return self.asked(wire, address, account, |builder| {
+                let builder = builder.with_client_secret_authorization(
+                    value("clientId"),
+                    value("clientSecret"),
+                    value("tenantId"),
+                );
+                if has("authorityHost") {
+                    builder.with_authority_host(value("authorityHost"))
+                } else {
+                    builder
+                }
+            });
+        }
+        if has("clientId") && has("tenantId") && has("clientCertificate") {
+            return Err(BucketError(format!(
+                "failed to create token credential from '{name}' Secret: client certificates are not supported"
+            )));
+        }
+        if has("clientId") {
+            return self.asked(wire, address, account, |builder| {
+                builder.with_client_id(value("clientId"))
+            });
+        }
+        if has("accountKey") {
+            let key = AzureAccessKey::try_new(value("accountKey").trim()).map_err(|_| {
+                BucketError(format!(
+                    "failed to create shared credential from '{name}' Secret data: the key is not base64"
+                ))
+            })?;
+            return Ok(Access::Given(Arc::new(AzureCredential::AccessKey(key))));
+        }
+        if has("sasKey") {
+            let key = value("sasKey");
+            let query = format!("http://sas/?{}", key.trim().trim_start_matches('?'));
+            let url =
+                Url::parse(&query).map_err(|_| BucketError::new("unable to parse SAS token"))?;
+            let pairs = url.query_pairs();
+            let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned()));
+            return Ok(Access::Given(Arc::new(AzureCredential::SASToken(pairs.collect()))));
+        }
+        Ok(Access::Anonymous)
+    }
+
+    /// Tokens of Azure's, from a service that the surroundings or a Secret name.
+    fn asked(
+        &self,
+        wire: &Wire,
+        address: &BucketAddress,
+        account: &str,
+        with: impl FnOnce(MicrosoftAzureBuilder) -> MicrosoftAzureBuilder,
+    ) -> Result<Access, BucketError> {
+        let mut builder = MicrosoftAzureBuilder::new();
+        for (key, value) in settings::<AzureConfigKey>(&self.environment, "AZURE_") {
+            builder = builder.with_config(key, value);
+        }
+        let store = with(builder)
+            .with_account(account)
+            .with_container_name(&address.bucket)
+            .with_allow_http(true)
+            .with_retry(Wire::retry())
+            .with_http_connector(wire.clone())
+            .build()
+            .map_err(|error| {
+                BucketError(format!("failed to create environment credential chain: {error}"))
+            })?;
+        Ok(Access::Asked(Arc::clone(store.credentials())))
+    }
+}
+
+impl BucketTransport for BucketNetwork {
+    fn open<'a>(
+        &'a self,
+        address: &'a BucketAddress,
+    ) -> BoxFuture<'a, Result<Box<dyn BucketReader>, BucketError>> {
+        async move {
+            Ok(match address.host {
+                BucketHost::Gcp => Box::new(self.gcs(address)?) as Box<dyn BucketReader>,
+                BucketHost::Azure => Box::new(self.azure(address)?),
+                BucketHost::Generic | BucketHost::Aws => Box::new(self.s3(address).await?),
+            })
+        }
+        .boxed()
+    }
+}
+
+/// Refuses a listing that never ends.
+pub(super) fn check_count(count: usize) -> Result<(), BucketError> {
+    if count > MOST_OBJECTS {
+        return Err(BucketError(format!("there are more than {MOST_OBJECTS} objects")));
+    }
+    Ok(())
+}
+
+fn text(data: &Data, field: &str) -> String {
+    data.get(field).map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
+}
+
+/// The keys in a Secret; empty ones mean that nothing is signed.
+fn keys(name: &str, data: &Data) -> Result<Option<AwsCredential>, BucketError> {
+    let (key_id, secret_key) = (text(data, "accesskey"), text(data, "secretkey"));
+    if key_id.is_empty() || secret_key.is_empty() {
+        return Ok(None);
+    }
+    if !is_printable(&key_id) {
+        return Err(BucketError(format!(
+            "invalid '{name}' secret data: 'accesskey' holds characters that cannot be sent"
+        )));
+    }
+    Ok(Some(AwsCredential { key_id, secret_key, token: None }))
+}
+
+/// The storage account: the first label of the host, or the first part of the path below an IP address.
+fn account_of(endpoint: &str) -> String {
+    let Ok(url) = Url::parse(endpoint) else { return String::new() };
+    let mut labels = url.domain().unwrap_or_default().split('.');
+    let mut parts = url.path_segments().into_iter().flatten();
+    let account = if url.domain().is_some() { labels.next() } else { parts.next() };
+    account.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::account_of;
+
+    #[test]
+    fn the_account_is_in_the_address() {
+        assert_eq!(account_of("https://acme.blob.core.windows.net"), "acme");
+        assert_eq!(account_of("http://127.0.0.1:10000/devstore"), "devstore");
+        assert_eq!(account_of("nonsense"), "");
+    }
+}

@@ -1,0 +1,188 @@
+//! Buckets of all hosts, against an object store on the loopback.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sluice_source::artifact::DigestAlgorithm;
+use sluice_source::bucket::{
+    BucketAddress, BucketAuth, BucketHost, BucketNetwork, BucketQuery, BucketTransport as _,
+    FetchedBucket, fetch,
+};
+use sluice_source::http::{HttpClients, TlsOptions};
+
+use crate::bucket_store::{BUCKET, BucketStore, Mood};
+use crate::support::listing;
+
+const OBJECTS: [(&str, &str); 5] = [
+    (".sourceignore", "*.md\n"),
+    ("apps/", ""),
+    ("apps/a ä.yaml", "a"),
+    ("apps/b.yaml", "b"),
+    ("notes.md", "no"),
+];
+
+fn network(environment: &[(&str, &str)]) -> BucketNetwork {
+    let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    BucketNetwork::new(HttpClients::new(), environment.collect())
+}
+
+fn address(store: &BucketStore, host: BucketHost, secret: &[(&str, &str)]) -> BucketAddress {
+    let data: BTreeMap<String, Vec<u8>> =
+        secret.iter().map(|(key, value)| ((*key).into(), value.as_bytes().to_vec())).collect();
+    let auth = match secret {
+        [] => BucketAuth::Ambient,
+        _ => BucketAuth::Secret { name: "keys".to_owned(), data },
+    };
+    let endpoint = match host {
+        BucketHost::Azure => format!("http://{}/account", store.address),
+        _ => store.address.to_string(),
+    };
+    let bucket = BUCKET.to_owned();
+    BucketAddress { host, endpoint, bucket, insecure: true, auth, ..BucketAddress::default() }
+}
+
+fn query() -> BucketQuery {
+    let timeout = Duration::from_secs(20);
+    BucketQuery { bucket: BUCKET.to_owned(), timeout, ..BucketQuery::default() }
+}
+
+async fn read(
+    network: &BucketNetwork,
+    address: &BucketAddress,
+    query: &BucketQuery,
+) -> Result<FetchedBucket, String> {
+    let reader = network.open(address).await.map_err(|error| format!("open: {error}"))?;
+    fetch(&*reader, query).await.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn every_host_gives_the_files_and_nothing_when_nothing_changed() {
+    let store = BucketStore::start(&OBJECTS).await;
+    store.change(|state| {
+        state.keys.insert("id".to_owned(), "secret".to_owned());
+    });
+    let emulator = format!("http://{}", store.address);
+    let service_account = r#"{"type":"service_account","private_key":"","private_key_id":"","client_email":"","disable_oauth":true}"#;
+    let hosts: [(BucketHost, &[(&str, &str)]); 5] = [
+        (BucketHost::Generic, &[("accesskey", "id"), ("secretkey", "secret")]),
+        (BucketHost::Aws, &[("accesskey", "id"), ("secretkey", "secret")]),
+        (BucketHost::Gcp, &[("serviceaccount", service_account)]),
+        (BucketHost::Azure, &[("accountKey", "a2V5")]),
+        (BucketHost::Azure, &[("sasKey", "?sv=1&sig=s")]),
+    ];
+    for (host, secret) in hosts {
+        let network = network(&[("STORAGE_EMULATOR_HOST", &emulator)]);
+        let address = address(&store, host, secret);
+        let found = read(&network, &address, &query())
+            .await
+            .unwrap_or_else(|error| panic!("{host:?}: {error}"));
+        let files = found.files.expect("files");
+        let expected = [".sourceignore *.md", "apps/", "apps/a ä.yaml a", "apps/b.yaml b"];
+        assert_eq!(listing(&files), expected, "{host:?}");
+        assert_eq!(found.index.len(), 2, "{host:?}");
+        let revision = found.index.digest(DigestAlgorithm::Sha256).to_string();
+        store.change(|state| state.asked.clear());
+        let known = BucketQuery { known: Some(revision), ..query() };
+        let again = read(&network, &address, &known).await.expect("an answer");
+        assert!(again.files.is_none(), "{host:?}");
+        assert_eq!(
+            again.index, found.index,
+            "{host:?}: etags are the same in listings and answers"
+        );
+        let asked = store.asked();
+        assert!(!asked.iter().any(|line| line.contains("b.yaml?") || line.ends_with("b.yaml")));
+
+        let part = BucketQuery {
+            prefix: "apps/b".to_owned(),
+            ignore: Some("!*.md\n".to_owned()),
+            ..query()
+        };
+        let part = read(&network, &address, &part).await.expect("an answer");
+        assert_eq!(part.index.len(), 1, "{host:?}");
+        let elsewhere = BucketAddress { bucket: "nothing".to_owned(), ..address };
+        let none = BucketQuery { bucket: "nothing".to_owned(), ..query() };
+        let error = read(&network, &elsewhere, &none).await.expect_err("no bucket");
+        assert_eq!(error, "bucket 'nothing' not found", "{host:?}");
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_told_in_the_hosts_words() {
+    let store = BucketStore::start(&OBJECTS).await;
+    let network = network(&[]);
+    let address = address(&store, BucketHost::Generic, &[]);
+    let existence =
+        |words: &str| format!("failed to confirm existence of 'things' bucket: {words}");
+    for (status, words) in [
+        (401, existence("401 Unauthorized")),
+        (403, existence("Access Denied.")),
+        (404, "bucket 'things' not found".to_owned()),
+        (429, existence("429 Too Many Requests")),
+        (500, existence("500 Internal Server Error")),
+    ] {
+        store.change(|state| state.mood = Mood::Refuses(status, ""));
+        let error = read(&network, &address, &query()).await.expect_err("refused");
+        assert_eq!(error, words);
+    }
+    store.change(|state| state.mood = Mood::Stalls);
+    let impatient = BucketQuery { timeout: Duration::from_millis(200), ..query() };
+    let error = read(&network, &address, &impatient).await.expect_err("too slow");
+    assert_eq!(error, existence("context deadline exceeded"));
+    store.change(|state| {
+        state.mood = Mood::Fine;
+        state.keys.insert("id".to_owned(), "secret".to_owned());
+    });
+    let error = read(&network, &address, &query()).await.expect_err("unsigned");
+    assert_eq!(error, existence("Access Denied."));
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_sent_or_asked_for_are_errors() {
+    let store = BucketStore::start(&[("a/../b", "x")]).await;
+    let network = network(&[]);
+    let open = address(&store, BucketHost::Generic, &[]);
+    let error = read(&network, &open, &query()).await.expect_err("a hostile key");
+    let words = "fetch from bucket 'things' failed: failed to get 'a/../b' object: Object name contains unsupported characters.";
+    assert_eq!(error, words);
+    let broken = address(&store, BucketHost::Generic, &[("accesskey", "a\n"), ("secretkey", "b")]);
+    let error = read(&network, &broken, &query()).await.expect_err("a line break");
+    assert!(error.starts_with("open: invalid 'keys' secret data"), "{error}");
+    let key = address(&store, BucketHost::Azure, &[("accountKey", "!")]);
+    let error = read(&network, &key, &query()).await.expect_err("no key");
+    assert!(error.starts_with("open: failed to create shared credential"), "{error}");
+}
+
+#[tokio::test]
+async fn credentials_are_had_from_services() {
+    let store = BucketStore::start(&OBJECTS).await;
+    let temporary = "<AssumeRoleWithLDAPIdentityResponse><AssumeRoleWithLDAPIdentityResult><Credentials><AccessKeyId>id</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>t</SessionToken></Credentials></AssumeRoleWithLDAPIdentityResult></AssumeRoleWithLDAPIdentityResponse>";
+    let machine = r#"{"AccessKeyId":"id","SecretAccessKey":"secret","Token":"t","Expiration":"2099-01-01T00:00:00Z","Code":"Success"}"#;
+    store.change(|state| {
+        state.keys.insert("id".to_owned(), "secret".to_owned());
+        for (path, body) in [
+            ("POST /sts", temporary),
+            ("PUT /latest/api/token", "token"),
+            ("GET /latest/meta-data/iam/security-credentials/", "role"),
+            ("GET /latest/meta-data/iam/security-credentials/role", machine),
+        ] {
+            state.others.insert(path.to_owned(), body.to_owned());
+        }
+    });
+    let ldap = BucketAuth::Ldap {
+        endpoint: format!("http://{}/sts", store.address),
+        username: "u".to_owned(),
+        password: "p".to_owned(),
+        tls: TlsOptions::default(),
+    };
+    let generic = BucketAddress { auth: ldap, ..address(&store, BucketHost::Generic, &[]) };
+    let found = read(&network(&[]), &generic, &query()).await.expect("an answer");
+    assert_eq!(found.index.len(), 2);
+    let metadata = format!("http://{}", store.address);
+    let around = network(&[("AWS_METADATA_ENDPOINT", &metadata)]);
+    let aws = address(&store, BucketHost::Aws, &[]);
+    let found = read(&around, &aws, &query()).await.expect("an answer");
+    assert_eq!(found.index.len(), 2);
+    store.change(|state| state.others.clear());
+    let error = read(&around, &aws, &query()).await.expect_err("no credentials");
+    assert!(error.starts_with("open: AWS authentication failed: "), "{error}");
+}
