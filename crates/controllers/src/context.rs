@@ -10,6 +10,7 @@ use sluice_runtime::events::Recorder;
 use sluice_runtime::key::Key;
 use sluice_runtime::metrics::Metrics;
 use sluice_secrets::flux::OnBrokenMac;
+use sluice_source::cloud::Surroundings;
 use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
@@ -61,6 +62,10 @@ pub struct Settings {
     pub sops_vault_config_map: Option<Key>,
     /// `--sops-mac`: what becomes of documents whose MAC is wrong.
     pub sops_mac: OnBrokenMac,
+    /// `--external-artifact-hosts`: whence artifacts of ExternalArtifacts are fetched, besides our own store.
+    pub external_artifact_hosts: Vec<String>,
+    /// What the environment says about clouds: whence credentials of `provider: aws` and its like come.
+    pub surroundings: Surroundings,
     /// A rule that a simulation does without.
     #[doc(hidden)]
     pub switched_off: Option<SafetyRule>,
@@ -89,6 +94,8 @@ impl Default for Settings {
             fail_fast: true,
             external_artifacts: false,
             drift: DriftMode::Interval,
+            external_artifact_hosts: Vec::new(),
+            surroundings: Surroundings::default(),
             switched_off: None,
             object_level_workload_identity: false,
             default_decryption_service_account: None,

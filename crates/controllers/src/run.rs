@@ -12,12 +12,14 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
 use sluice_api::crd::CustomResource as _;
+use sluice_api::extensions::artifactgenerator::ArtifactGenerator;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_base::clock::Clock;
 use sluice_runtime::events::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::artifactgenerator::ArtifactGenerators;
 use crate::artifacts::Packed;
 use crate::compute::Compute;
 use crate::context::Settings;
@@ -40,17 +42,20 @@ pub enum Controller {
     Source,
     /// Applies Kustomizations.
     Kustomize,
+    /// Makes artifacts of artifacts, for ArtifactGenerators.
+    Watcher,
 }
 
 impl Controller {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Source, Self::Kustomize];
+    pub const ALL: [Self; 3] = [Self::Source, Self::Kustomize, Self::Watcher];
 
     /// The name that Flux gives the controller.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Source => "source-controller",
             Self::Kustomize => "kustomize-controller",
+            Self::Watcher => "source-watcher",
         }
     }
 }
@@ -91,7 +96,8 @@ pub struct World {
 pub async fn run(world: World, stop: CancellationToken) {
     let mut wiring = Wiring::new(&world, stop.clone());
     wire_kustomizations(&mut wiring);
-    wire_sources(&mut wiring, world.settings.external_artifacts);
+    wire_generators(&mut wiring, &world.workshop);
+    wire_sources(&mut wiring, &world);
 
     let (client, users) = (&world.client, &wiring.users);
     let namespace = world.operation.namespace.clone();
@@ -130,14 +136,30 @@ fn wire_kustomizations(wiring: &mut Wiring<'_>) {
     wiring.observe(&store, shard, move |change| controller.on_change(&change));
 }
 
+fn wire_generators(wiring: &mut Wiring<'_>, workshop: &Workshop) {
+    let Some(context) = wiring.context(Controller::Watcher) else { return };
+    let definition = ArtifactGenerator::DEFINITION;
+    let (queue, sources) = (wiring.queue(&definition), Arc::clone(&wiring.sources));
+    let (workshop, own) = (workshop.clone(), Arc::clone(&queue));
+    let controller = Arc::new(ArtifactGenerators::new(context, workshop, sources, own));
+    wiring.consumer(Arc::clone(&controller) as _);
+    wiring.controller(Controller::Watcher, &definition, queue, &controller);
+    let (store, shard) = (Arc::clone(controller.store()), wiring.shard());
+    wiring.observe(&store, shard, move |change| controller.on_change(&change));
+}
+
 /// One line a kind; those who build from them are wired before.
-fn wire_sources(wiring: &mut Wiring<'_>, external: bool) {
+fn wire_sources(wiring: &mut Wiring<'_>, world: &World) {
     let context = wiring.context(Controller::Source);
     let sources = Arc::clone(&wiring.sources);
     wiring.source(context.as_ref(), &sources.git);
     wiring.source(context.as_ref(), &sources.oci);
-    wiring.foreign_source(&sources.bucket);
-    if external {
+    wiring.source(context.as_ref(), &sources.bucket);
+    let generates = world.controllers.contains(&Controller::Watcher);
+    if generates {
+        wiring.foreign_source(&sources.chart);
+    }
+    if generates || world.settings.external_artifacts {
         wiring.foreign_source(&sources.external);
     }
 }

@@ -6,6 +6,7 @@ use sluice_api::shared::artifact::Artifact;
 use sluice_api::source::bucket::Bucket;
 use sluice_api::source::externalartifact::ExternalArtifact;
 use sluice_api::source::gitrepository::GitRepository;
+use sluice_api::source::helmchart::HelmChart;
 use sluice_api::source::ocirepository::OCIRepository;
 use sluice_runtime::index::Reference;
 use sluice_runtime::store::Store;
@@ -26,7 +27,7 @@ macro_rules! sources {
     };
 }
 
-sources!(Bucket, ExternalArtifact, GitRepository, OCIRepository);
+sources!(Bucket, ExternalArtifact, GitRepository, HelmChart, OCIRepository);
 
 /// The sources of a cluster.
 #[derive(Debug, Default)]
@@ -37,6 +38,8 @@ pub struct Sources {
     pub oci: Arc<Store<OCIRepository>>,
     /// Buckets.
     pub bucket: Arc<Store<Bucket>>,
+    /// Charts.
+    pub chart: Arc<Store<HelmChart>>,
     /// Artifacts that others made.
     pub external: Arc<Store<ExternalArtifact>>,
 }
@@ -50,8 +53,18 @@ impl Sources {
             "GitRepository" => self.git.get(key).map(|it| it.artifact().cloned()),
             "OCIRepository" => self.oci.get(key).map(|it| it.artifact().cloned()),
             "Bucket" => self.bucket.get(key).map(|it| it.artifact().cloned()),
+            "HelmChart" => self.chart.get(key).map(|it| it.artifact().cloned()),
             "ExternalArtifact" => self.external.get(key).map(|it| it.artifact().cloned()),
             _ => None,
         }
+    }
+}
+
+/// The name of a kind's resource, as the API server says it.
+pub fn plural(kind: &str) -> String {
+    match kind {
+        "GitRepository" => "gitrepositories".to_owned(),
+        "OCIRepository" => "ocirepositories".to_owned(),
+        other => format!("{}s", other.to_ascii_lowercase()),
     }
 }

@@ -31,6 +31,7 @@ use sluice_runtime::metrics::names::{ARTIFACT_SIZE, RECONCILE_DURATION, SUSPENDE
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
+use sluice_source::bucket::BucketTransport;
 use sluice_source::git::GitTransport;
 use sluice_source::http::HttpClients;
 use sluice_source::oci::Wire;
@@ -57,6 +58,8 @@ pub struct Workshop {
     pub retention: Retention,
     /// Reaches repositories.
     pub transport: Arc<dyn GitTransport>,
+    /// Reaches object stores.
+    pub buckets: Arc<dyn BucketTransport>,
     /// Reaches the API of GitHub Apps.
     pub http: HttpClients,
     /// Reaches registries.

@@ -8,7 +8,7 @@ mod leader;
 mod reach;
 mod receiver;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -30,11 +30,13 @@ use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
 use sluice_runtime::selector::Selector;
+use sluice_source::bucket::BucketNetwork;
+use sluice_source::cloud::Surroundings;
 use sluice_source::git::{GitLimits, GitTransport, Network, SshOptions};
 use sluice_source::http::{HttpClients, HttpOptions};
 use sluice_source::oci::NetworkWire;
 use sluice_source::server::ArtifactServer;
-use sluice_source::store::{ArtifactStore, DiskStore, Retention};
+use sluice_source::store::{ArtifactStore, DiskStore, MirroredStore, RemoteStore, Retention};
 use sluice_ssa::parse_group_kinds;
 use tokio_util::sync::CancellationToken;
 
@@ -81,14 +83,23 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(Wall);
     let root = wanted.storage_path.clone().or_else(|| environment("STORAGE_PATH").map(Into::into));
     let root = root.unwrap_or_else(|| std::env::temp_dir().join("sluice-artifacts"));
-    let store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::new(root, Arc::clone(&clock)));
+    let http = HttpClients::new();
+    let mut store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::new(root, Arc::clone(&clock)));
+    if let Some(address) = &wanted.storage_bucket {
+        let (surroundings, clock) = (cloud_settings(), Arc::clone(&clock));
+        let far = RemoteStore::at(address, &http, &surroundings, clock)
+            .map_err(|error| Failure::caused("artifacts cannot be kept in a bucket", error))?;
+        store = Arc::new(MirroredStore::new(store, far));
+    }
     let address = wanted.storage_addr.unwrap_or(if in_cluster {
         SocketAddr::from((Ipv4Addr::UNSPECIFIED, 9090))
     } else {
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
     });
+    let makers = [Controller::Source, Controller::Watcher];
+    let makes_artifacts = makers.iter().any(|maker| controllers.contains(maker));
     // Who only applies serves no artifacts: another process does, and may have the port.
-    let (bound, serving): (SocketAddr, Serving) = if controllers.contains(&Controller::Source) {
+    let (bound, serving): (SocketAddr, Serving) = if makes_artifacts {
         let server = ArtifactServer::new(Arc::clone(&store));
         let (bound, serving) = server.listen(address).await.map_err(|error| {
             Failure::caused(format!("cannot serve artifacts on {address}"), error)
@@ -100,7 +111,6 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     };
     let advertised = wanted.storage_adv_addr.clone().or_else(|| environment("STORAGE_ADV_ADDR"));
     let advertised = advertised.unwrap_or_else(|| advertised_by(bound));
-    let http = HttpClients::new();
     let fetcher = http
         .client(&HttpOptions::default())
         .map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
@@ -140,6 +150,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             retention,
             transport: network,
             registries: Arc::new(NetworkWire::new(http.clone())),
+            buckets: Arc::new(BucketNetwork::new(http.clone(), cloud_settings())),
             http,
         },
         packed,
@@ -232,6 +243,8 @@ fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
         requeue_dependency: wanted.requeue_dependency.to_std(),
         interval_jitter: wanted.interval_jitter_percentage,
         drift: wanted.default_drift,
+        external_artifact_hosts: wanted.external_artifact_hosts,
+        surroundings: Surroundings(cloud_settings()),
         concurrent_ssa: wanted.concurrent_ssa,
         custom_stage_kinds: parse_group_kinds(&wanted.custom_apply_stage_kinds),
         disallowed_field_managers: wanted.override_manager,
@@ -285,6 +298,12 @@ fn advertised_by(bound: SocketAddr) -> String {
         IpAddr::V6(ip) => format!("[{ip}]"),
     };
     format!("{host}:{}", bound.port())
+}
+
+/// What the surroundings say about clouds: credentials, regions, addresses of services.
+fn cloud_settings() -> BTreeMap<String, String> {
+    let prefixes = ["AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST"];
+    std::env::vars().filter(|(name, _)| prefixes.iter().any(|it| name.starts_with(it))).collect()
 }
 
 /// The time of this machine.

@@ -25,6 +25,7 @@ use super::pass::{Pass, STATUS_MANAGER};
 use super::stop::Stop;
 use super::{build, decryption, references, timing};
 use crate::artifacts::ArtifactError;
+use crate::external;
 use crate::safety::SafetyRule;
 
 /// The metadata of an artifact that names the revision of what it was made from.
@@ -171,7 +172,13 @@ impl Kustomizations {
             return Err(denied("ExternalArtifact feature gate is disabled"));
         }
         match self.sources.artifact(&source) {
-            Some(Some(artifact)) => Ok(artifact),
+            Some(Some(artifact)) => {
+                if source.kind == external::KIND {
+                    external::check(&artifact, &settings.external_artifact_hosts)
+                        .map_err(|why| denied(&why))?;
+                }
+                Ok(artifact)
+            }
             Some(None) => Err(self.wait_for_artifact(format!(
                 "Source artifact not found, retrying in {}",
                 self.requeue_text()

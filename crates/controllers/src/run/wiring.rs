@@ -25,6 +25,7 @@ use super::{Controller, World};
 use crate::artifacts::Artifacts;
 use crate::client::guarded;
 use crate::context::Context;
+use crate::external::host_of;
 use crate::operation::new_id;
 use crate::sources::{Source, Sources};
 use crate::sourcing::{SourceController, SourceKind};
@@ -78,6 +79,9 @@ impl<'w> Wiring<'w> {
             world.receiver.clone(),
         );
         self.tasks.spawn(sender);
+        let mut settings = world.settings.clone();
+        // What this process serves itself is as good as what its own sources made.
+        settings.external_artifact_hosts.extend(host_of(&world.workshop.advertised));
         Some(Context {
             client: guarded(&world.client),
             clock: Arc::clone(&world.clock),
@@ -88,7 +92,7 @@ impl<'w> Wiring<'w> {
             discovery: Discovery::new(),
             compute: world.compute,
             outside: world.outside.clone(),
-            settings: Arc::new(world.settings.clone()),
+            settings: Arc::new(settings),
         })
     }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::Condition;
+use sluice_api::source::bucket::BucketStatus;
 use sluice_api::source::gitrepository::GitRepositoryStatus;
 use sluice_api::source::ocirepository::OCIRepositoryStatus;
 
@@ -54,4 +55,4 @@ macro_rules! statuses {
     (@url $this:ident $url:ident) => { Some(&mut $this.$url) };
 }
 
-statuses!(GitRepositoryStatus, OCIRepositoryStatus with url);
+statuses!(BucketStatus with url, GitRepositoryStatus, OCIRepositoryStatus with url);

@@ -23,6 +23,7 @@ use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
 use sluice_controllers::sourcing::Workshop;
+use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
 use sluice_source::oci::MemoryRegistry;
@@ -130,6 +131,7 @@ impl World {
                 advertised: "source.test".to_owned(),
                 retention: Retention::default(),
                 transport: Arc::new(git.clone()),
+                buckets: Arc::new(MemoryBuckets::default()),
                 http: HTTP.get_or_init(HttpClients::new).clone(),
                 registries: Arc::new(MemoryRegistry::new()),
             },
@@ -143,7 +145,7 @@ impl World {
             receiver: None,
             instance: "simulation".to_owned(),
             concurrent: 4,
-            controllers: BTreeSet::from(Controller::ALL),
+            controllers: BTreeSet::from([Controller::Source, Controller::Kustomize]),
             operation: Operation::default(),
         };
         let world = Self { cluster, user, git, facts, wire, clock, controllers };

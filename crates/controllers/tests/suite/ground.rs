@@ -20,6 +20,7 @@ use sluice_controllers::outside::{Clusters, Nobody, Outside};
 use sluice_controllers::run::{Controller, World, run};
 use sluice_controllers::sourcing::Workshop;
 use sluice_secrets::{Answer, Http};
+use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
 use sluice_source::oci::MemoryRegistry;
@@ -120,6 +121,7 @@ pub(crate) struct Ground {
     client: Client,
     pub(crate) git: MemoryTransport,
     pub(crate) registry: MemoryRegistry,
+    pub(crate) buckets: MemoryBuckets,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) web: Pages,
     pub(crate) neighbours: Neighbours,
@@ -153,6 +155,7 @@ impl Ground {
         let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
         let (web, neighbours) = (Pages::default(), Neighbours::default());
         let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
+        let buckets = MemoryBuckets::default();
         git.insert(URL, Repository::new("main"));
         let registry = MemoryRegistry::new();
         let world = World {
@@ -165,6 +168,7 @@ impl Ground {
                 advertised: "source.test".to_owned(),
                 retention: Retention::default(),
                 transport: Arc::new(git.clone()),
+                buckets: Arc::new(buckets.clone()),
                 http: HttpClients::new(),
                 registries: Arc::new(registry.clone()),
             },
@@ -183,11 +187,26 @@ impl Ground {
             operation: Operation::default(),
         };
         let client = Client::new(cluster.service(), "default");
-        let ground =
-            Self { client, git, registry, store, web, neighbours, world, requests, running: None };
+        let ground = Self {
+            client,
+            git,
+            registry,
+            buckets,
+            store,
+            web,
+            neighbours,
+            world,
+            requests,
+            running: None,
+        };
         for crd in sluice_api::crds() {
             let group = crd["spec"]["group"].as_str().unwrap();
-            if ["source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"].contains(&group) {
+            let groups = [
+                "source.toolkit.fluxcd.io",
+                "source.extensions.fluxcd.io",
+                "kustomize.toolkit.fluxcd.io",
+            ];
+            if groups.contains(&group) {
                 ground.apply(crd).await;
             }
         }
@@ -245,6 +264,11 @@ impl Ground {
         ground.apply(repository()).await;
         ground.start();
         ground
+    }
+
+    /// Changes where sources come from and artifacts go.
+    pub(crate) fn workshop(&mut self) -> &mut Workshop {
+        &mut self.world.workshop
     }
 
     /// Changes the settings that the controllers are started with.
@@ -400,6 +424,22 @@ pub(crate) fn repository_with(name: &str, spec: Value) -> Value {
     });
     merge(&mut object["spec"], spec);
     object
+}
+
+/// A source of some kind.
+pub(crate) fn source_with(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": kind,
+        "metadata": {"name": name, "namespace": "apps"}, "spec": spec,
+    })
+}
+
+/// A Secret.
+pub(crate) fn secret(name: &str, data: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": name, "namespace": "apps"}, "stringData": data,
+    })
 }
 
 /// A Kustomization of a directory, with more in its spec.

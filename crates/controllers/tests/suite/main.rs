@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod access;
+mod buckets;
 mod decryption;
 mod depending;
 mod drifting;
 mod failures;
 mod fields;
+mod generators;
+mod git;
 mod ground;
 mod handing_over;
 mod health;
@@ -15,6 +18,7 @@ mod kustomizations;
 mod lasting;
 mod moves;
 mod oci;
+mod outside;
 mod removal;
 mod repositories;
 mod tenants;

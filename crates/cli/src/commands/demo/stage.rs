@@ -16,6 +16,7 @@ use sluice_controllers::operation::Operation;
 use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
+use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{
     Cause, GitAuth, GitRemote, GitTransport, Identity, MemoryTransport, NewCommit, Repository,
 };
@@ -109,6 +110,7 @@ impl Stage {
                 advertised: self.advertised.clone(),
                 retention: Retention::default(),
                 transport: Arc::new(ByPath(self.git.clone())),
+                buckets: Arc::new(MemoryBuckets::default()),
                 http: HttpClients::new(),
                 registries: Arc::new(MemoryRegistry::new()),
             },
@@ -118,7 +120,7 @@ impl Stage {
             receiver: None,
             instance: "demo".to_owned(),
             concurrent: 4,
-            controllers: BTreeSet::from(Controller::ALL),
+            controllers: BTreeSet::from([Controller::Source, Controller::Kustomize]),
             operation: Operation::default(),
         };
         let stop = CancellationToken::new();

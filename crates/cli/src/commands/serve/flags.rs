@@ -34,6 +34,10 @@ pub(crate) struct Arguments {
     /// Where artifacts are kept.
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) storage_path: Option<PathBuf>,
+    /// A bucket that artifacts are kept in as well, so that a restart or another replica has them at once:
+    /// s3://NAME/PREFIX, gs://NAME/PREFIX or az://NAME/PREFIX, with the environment's credentials.
+    #[arg(long, value_name = "URL")]
+    pub(super) storage_bucket: Option<String>,
     /// Where artifacts are served; a loopback port outside a cluster, port 9090 inside one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) storage_addr: Option<SocketAddr>,
@@ -73,6 +77,9 @@ pub(crate) struct Arguments {
     /// Kinds to apply after definitions and before all others, as group/Kind.
     #[arg(long, value_name = "KINDS", default_value = "")]
     pub(super) custom_apply_stage_kinds: String,
+    /// The hosts that artifacts of ExternalArtifacts may come from, besides our own storage.
+    #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
+    pub(super) external_artifact_hosts: Vec<String>,
     /// When dependencies that are not ready are looked at again, if nothing wakes earlier.
     #[arg(long, default_value = "30s", value_name = "DURATION")]
     pub(super) requeue_dependency: GoDuration,

@@ -1,0 +1,288 @@
+//! What a pass does, step by step, in the order of Flux's controller.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sluice_api::names::DISABLED;
+use sluice_api::names::annotations::{GENERATOR_RECONCILE, ORIGIN_REVISION};
+use sluice_api::names::conditions::{READY, STALLED};
+use sluice_api::names::finalizers::GENERATOR;
+use sluice_api::names::reasons::{
+    BUILD_FAILED, PROGRESSING, RECONCILIATION_DISABLED, RECONCILIATION_FAILED, SOURCE_FETCH_FAILED,
+    SUCCEEDED,
+};
+use sluice_api::shared::artifact::Artifact;
+use sluice_api::shared::condition::ConditionStatus;
+use sluice_runtime::error::ApiError;
+use sluice_runtime::events::Severity;
+use sluice_runtime::queue::Next;
+use sluice_source::artifact::{Digest, DigestAlgorithm};
+use sluice_source::compose::Sources;
+use tracing::{error, info};
+
+use super::outputs::{Output, outputs};
+use super::pass::Pass;
+use super::{ArtifactGenerators, reference};
+use crate::external;
+use crate::sources::plural;
+use crate::timing::jittered;
+
+/// How often an ArtifactGenerator is looked at.
+const INTERVAL: Duration = Duration::from_hours(1);
+const IN_PROGRESS: &str = "Reconciliation in progress";
+
+/// Why a pass ended before its end.
+pub(super) enum Stop {
+    /// Only another spec helps.
+    Stalled { reason: &'static str, message: String },
+    /// It is tried again after a while.
+    Waiting { reason: &'static str, message: String },
+    /// It is tried again with growing pauses.
+    Failed { reason: &'static str, message: String },
+    /// The API server could not be used.
+    Api(ApiError),
+}
+
+impl From<ApiError> for Stop {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+/// The artifacts of the sources, by alias.
+pub(super) type Observed = BTreeMap<String, Artifact>;
+
+impl ArtifactGenerators {
+    /// A whole pass; says when the next is due.
+    pub(super) async fn pass(&self, pass: &mut Pass<'_>) -> Next {
+        let finalizers = pass.object.metadata.finalizers.clone().unwrap_or_default();
+        if pass.object.metadata.deletion_timestamp.is_some() {
+            return self.finalize(pass, finalizers).await;
+        }
+        let annotations = pass.object.metadata.annotations.as_ref();
+        let said = annotations.and_then(|all| all.get(GENERATOR_RECONCILE));
+        let is_disabled = said.is_some_and(|said| said.eq_ignore_ascii_case(DISABLED));
+        if !finalizers.iter().any(|name| name == GENERATOR) {
+            let with = finalizers.into_iter().chain([GENERATOR.to_owned()]).collect();
+            if let Err(error) = pass.write_finalizers(with).await {
+                error!(object = %pass.key, %error, "finalizer not set");
+                return Next::Backoff;
+            }
+            if is_disabled {
+                let message = "Initialized with reconciliation suspended";
+                pass.conditions.mark_ready(RECONCILIATION_DISABLED, message);
+            }
+        }
+        if is_disabled {
+            let message = "Reconciliation is disabled";
+            error!(object = %pass.key, "{message}");
+            pass.event(Severity::Trace, RECONCILIATION_DISABLED, message);
+            return self.finish(pass, Next::Event).await;
+        }
+        match self.steps(pass).await {
+            Ok(next) => self.finish(pass, next).await,
+            Err(stop) => self.fail(pass, stop).await,
+        }
+    }
+
+    async fn steps(&self, pass: &mut Pass<'_>) -> Result<Next, Stop> {
+        self.validate(pass)?;
+        pass.conditions.remove(STALLED);
+        let observed = self.observe(pass).map_err(|message| Stop::Waiting {
+            reason: SOURCE_FETCH_FAILED,
+            message: format!("get sources failed: {message}"),
+        })?;
+        let digest = digest(&observed);
+        let Some(reason) = self.drift(pass, &digest).await else {
+            let count = pass.status.inventory.as_ref().map_or(0, Vec::len);
+            let message = format!("No drift detected, {count} artifact(s) up to date");
+            info!(object = %pass.key, "{message}");
+            pass.event(Severity::Trace, READY, &message);
+            return Ok(Next::After(INTERVAL));
+        };
+        pass.conditions.mark_reconciling(PROGRESSING, IN_PROGRESS);
+        pass.conditions.set(READY, ConditionStatus::Unknown, PROGRESSING, IN_PROGRESS);
+        info!(object = %pass.key, reason, "{IN_PROGRESS}");
+        pass.write().await?;
+        let trees = self.fetch(&observed).await.map_err(|message| Stop::Waiting {
+            reason: SOURCE_FETCH_FAILED,
+            message: format!("fetch sources failed: {message}"),
+        })?;
+        self.make_all(pass, &observed, &trees).await?;
+        pass.status.observed_sources_digest = Some(digest);
+        let (percent, chance) = (self.context.settings.interval_jitter, (self.context.chance)());
+        Ok(Next::After(jittered(INTERVAL, percent, chance)))
+    }
+
+    /// The artifacts of all sources.
+    fn observe(&self, pass: &Pass<'_>) -> Result<Observed, String> {
+        let mut observed = Observed::new();
+        for source in &pass.object.spec.sources {
+            let named = reference(source, &pass.key.namespace);
+            match self.sources.artifact(&named) {
+                Some(Some(artifact)) => {
+                    if named.kind == external::KIND {
+                        let hosts = &self.context.settings.external_artifact_hosts;
+                        external::check(&artifact, hosts).map_err(|why| {
+                            format!("can't access '{}/{}', {why}", named.kind, named.key)
+                        })?;
+                    }
+                    observed.insert(source.alias.clone(), artifact)
+                }
+                Some(None) => {
+                    return Err(format!("source '{}/{}' is not ready", named.kind, named.key));
+                }
+                None => {
+                    let (plural, name) = (plural(&named.kind), &named.key.name);
+                    return Err(format!("{plural}.source.toolkit.fluxcd.io \"{name}\" not found"));
+                }
+            };
+        }
+        Ok(observed)
+    }
+
+    async fn fetch(&self, observed: &Observed) -> Result<Sources, String> {
+        let mut trees = Sources::new();
+        for (alias, artifact) in observed {
+            let tree = self.context.artifacts.tree(artifact).await;
+            trees.insert(alias.clone(), tree.map_err(|error| error.to_string())?);
+        }
+        Ok(trees)
+    }
+
+    /// Makes every artifact that the spec asks for, and lets go of those that it no longer asks for.
+    async fn make_all(
+        &self,
+        pass: &mut Pass<'_>,
+        observed: &Observed,
+        trees: &Sources,
+    ) -> Result<(), Stop> {
+        let wanted = outputs(pass, trees)?;
+        let before = pass.status.inventory.clone().unwrap_or_default();
+        let mut inventory = Vec::new();
+        for output in &wanted {
+            let name = &output.artifact.name;
+            let mut artifact =
+                self.build(pass, output, trees).await.map_err(|message| Stop::Failed {
+                    reason: BUILD_FAILED,
+                    message: format!("{name} build failed: {message}"),
+                })?;
+            set_revisions(&mut artifact, output, observed);
+            let made =
+                self.publish(pass, output, &artifact).await.map_err(|error| Stop::Failed {
+                    reason: RECONCILIATION_FAILED,
+                    message: format!("{name} reconcile failed: {error}"),
+                })?;
+            if !before.iter().any(|it| it.name == made.name && it.digest == made.digest) {
+                let (kind, key, revision) = ("ExternalArtifact", &pass.key, &artifact.revision);
+                let message =
+                    format!("{kind}/{}/{name} reconciled with revision {revision}", key.namespace);
+                info!(object = %pass.key, "{message}");
+                pass.event(Severity::Trace, READY, &message);
+            }
+            inventory.push(made);
+        }
+        let orphans: Vec<_> = before
+            .iter()
+            .filter(|old| !inventory.iter().any(|new| new.name == old.name))
+            .cloned()
+            .collect();
+        self.discard(pass, &orphans).await;
+        self.collect(&inventory).await;
+        let message =
+            format!("reconciliation succeeded, generated {} artifact(s)", inventory.len());
+        pass.conditions.mark_ready(SUCCEEDED, &message);
+        pass.event(Severity::Trace, READY, &message);
+        let changed: Vec<String> = inventory
+            .iter()
+            .filter(|new| !before.contains(new))
+            .map(|it| format!("{}/{} ({})", it.namespace, it.name, it.digest))
+            .collect();
+        if !changed.is_empty() {
+            let message = format!("external artifacts reconciled: {}", changed.join("\n"));
+            pass.event(Severity::Info, READY, &message);
+        }
+        pass.status.inventory = Some(inventory).filter(|list| !list.is_empty());
+        Ok(())
+    }
+
+    /// Says in the conditions what went wrong.
+    async fn fail(&self, pass: &mut Pass<'_>, stop: Stop) -> Next {
+        pass.conditions.set_now(self.context.clock.now());
+        let (reason, message, next) = match stop {
+            Stop::Stalled { reason, message } => {
+                pass.conditions.mark_stalled(reason, &message);
+                (reason, message, Next::Event)
+            }
+            Stop::Waiting { reason, message } => {
+                (reason, message, Next::After(self.context.settings.requeue_dependency))
+            }
+            Stop::Failed { reason, message } => (reason, message, Next::Backoff),
+            Stop::Api(error) => {
+                error!(object = %pass.key, %error, "reconciliation failed");
+                return Next::Backoff;
+            }
+        };
+        error!(object = %pass.key, error = message, reason, "reconciliation failed");
+        pass.conditions.mark_not_ready(reason, &message);
+        pass.event(Severity::Error, reason, &message);
+        self.finish(pass, next).await
+    }
+
+    async fn finish(&self, pass: &mut Pass<'_>, next: Next) -> Next {
+        match pass.finish().await {
+            Ok(()) => next,
+            Err(error) => {
+                error!(object = %pass.key, %error, "status not written");
+                Next::Backoff
+            }
+        }
+    }
+
+    /// Lets go of everything that was made, and of the object.
+    async fn finalize(&self, pass: &mut Pass<'_>, finalizers: Vec<String>) -> Next {
+        if !finalizers.iter().any(|name| name == GENERATOR) {
+            return Next::Event;
+        }
+        let inventory = pass.status.inventory.clone().unwrap_or_default();
+        self.discard(pass, &inventory).await;
+        let rest = finalizers.into_iter().filter(|name| name != GENERATOR).collect();
+        match pass.write_finalizers(rest).await {
+            Ok(()) => Next::Event,
+            Err(error) if error.is_not_found() => Next::Event,
+            Err(error) => {
+                error!(object = %pass.key, %error, "finalizer not removed");
+                Next::Backoff
+            }
+        }
+    }
+}
+
+/// A digest over the state of all sources.
+fn digest(observed: &Observed) -> String {
+    let mut parts: Vec<String> = observed
+        .iter()
+        .map(|(alias, it)| {
+            format!("{alias}=[digest={},revision={},url={}]", it.digest, it.revision, it.url)
+        })
+        .collect();
+    parts.sort();
+    Digest::of(DigestAlgorithm::Sha256, parts.join("|").as_bytes()).to_string()
+}
+
+/// The revision of a source instead of the digest, and the origin of one, if the spec names them.
+fn set_revisions(artifact: &mut Artifact, output: &Output, observed: &Observed) {
+    let named = |alias: &Option<String>| {
+        let alias = alias.as_deref().filter(|alias| !alias.is_empty())?;
+        observed.get(alias.trim_start_matches('@'))
+    };
+    if let Some(source) = named(&output.artifact.revision) {
+        artifact.revision.clone_from(&source.revision);
+    }
+    if let Some(source) = named(&output.artifact.origin_revision) {
+        let metadata = source.metadata.as_ref();
+        let origin = metadata.and_then(|it| it.get(ORIGIN_REVISION)).filter(|it| !it.is_empty());
+        let origin = origin.unwrap_or(&source.revision).clone();
+        artifact.metadata.get_or_insert_default().insert(ORIGIN_REVISION.to_owned(), origin);
+    }
+}

@@ -1,0 +1,72 @@
+//! Buckets: from the objects of an object store to an artifact in the store.
+//!
+//! ```text
+//! credentials ─▶ what is there ─▶ nothing new, or fetch ─▶ pack and store
+//! ```
+//!
+//! Start reading at `reconcile.rs`; what is before and after is in [`crate::sourcing`].
+
+mod credentials;
+mod reconcile;
+
+use std::time::Duration;
+
+use sluice_api::names::conditions::{
+    ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, RECONCILING, STALLED,
+    STORAGE_OPERATION_FAILED,
+};
+use sluice_api::source::bucket::{Bucket, BucketStatus};
+use sluice_runtime::index::Reference;
+use sluice_runtime::key::Key;
+
+use crate::sourcing::{Pass, SourceController, SourceKind, Stop};
+
+/// The controller of Buckets.
+pub type Buckets = SourceController<Bucket>;
+
+type BucketPass<'c> = Pass<'c, Bucket>;
+
+impl SourceKind for Bucket {
+    type Status = BucketStatus;
+
+    const WEIGHED: &'static [(&'static str, bool)] = &[
+        (STORAGE_OPERATION_FAILED, true),
+        (FETCH_FAILED, true),
+        (ARTIFACT_OUTDATED, true),
+        (ARTIFACT_IN_STORAGE, false),
+        (STALLED, true),
+        (RECONCILING, true),
+    ];
+    const FAILURES: &'static [&'static str] = &[FETCH_FAILED, STORAGE_OPERATION_FAILED];
+
+    fn status(&self) -> Option<&BucketStatus> {
+        self.status.as_ref()
+    }
+
+    fn interval(&self) -> Duration {
+        self.spec.interval.to_std()
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.spec.suspend.unwrap_or(false)
+    }
+
+    fn references(&self) -> Vec<Reference> {
+        let namespace = self.metadata.namespace.clone().unwrap_or_default();
+        let (spec, sts) = (&self.spec, self.spec.sts.as_ref());
+        let secrets = [
+            spec.secret_ref.as_ref(),
+            spec.cert_secret_ref.as_ref(),
+            spec.proxy_secret_ref.as_ref(),
+            sts.and_then(|sts| sts.secret_ref.as_ref()),
+            sts.and_then(|sts| sts.cert_secret_ref.as_ref()),
+        ];
+        let key = |name: &str| Key::new(namespace.clone(), name);
+        let secrets = secrets.into_iter().flatten();
+        secrets.map(|secret| Reference::new("Secret", key(&secret.name))).collect()
+    }
+
+    async fn produce(controller: &Buckets, pass: &mut BucketPass<'_>) -> Result<String, Stop> {
+        controller.make_artifact(pass).await
+    }
+}
