@@ -1,6 +1,8 @@
 //! Who a service account is to clouds, vaults and other clusters: a token of this cluster, and what it is
 //! exchanged for there. See fluxcd/pkg/auth, whose annotations and words these are.
 
+mod own;
+
 use std::sync::Arc;
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -13,6 +15,8 @@ use sluice_secrets::flux::{Given, Identity, Wanted};
 use sluice_secrets::{AwsKeys, Http, Redacted, azure_token, gcp_token, vault_token};
 
 use crate::client::api_message;
+
+pub use own::{OwnIdentity, ReadFile};
 
 /// Where a machine of Google Cloud tells about itself.
 const GOOGLE_METADATA: &str = "http://169.254.169.254/computeMetadata/v1/";

@@ -174,6 +174,8 @@ impl<'t> Loader<'t> {
                 TreeError::Missing(_) => {
                     format!("lstat {}: no such file or directory", self.first_missing(at))
                 }
+                // Flux's file system refuses before links are followed.
+                refused @ TreeError::Refused { .. } => return Failure::new(refused.to_string()),
                 other => other.to_string(),
             };
             Failure::new(format!("evalsymlink failure on '{written}' : {reason}"))

@@ -25,7 +25,7 @@ use sluice_controllers::artifacts::Served;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
 use sluice_controllers::operation::{Operation, new_id};
-use sluice_controllers::outside::{Nobody, Outside, Reachable, Web};
+use sluice_controllers::outside::{Outside, Reachable, Web};
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
@@ -123,10 +123,11 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         Arc::new(Network::new(http.clone(), SshOptions::default(), GitLimits::default()));
     let web =
         Web::new(&http).map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
+    let web = Arc::new(web);
     let outside = Outside {
         git: Arc::clone(&network),
-        web: Arc::new(web),
-        identity: Arc::new(Nobody),
+        web: web.clone(),
+        identity: wanted.applying.identity(&client, web, &namespace),
         clusters: Arc::new(Reachable),
     };
     let retention = Retention {
