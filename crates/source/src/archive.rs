@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_into, unpack_tar};
+pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_into, unpack_over, unpack_tar};
 
 use crate::tree::{Node, SourceTree};
 

@@ -46,7 +46,7 @@
 //! }
 //! ```
 //!
-//! Start reading at [`git`] for fetching, at [`store`] for keeping, at [`archive`] for the bytes.
+//! Start reading at [`git`] and [`oci`] for fetching, at [`store`] for keeping, at [`archive`] for the bytes.
 //!
 //! **Invariants:** no artifact is handed on whose digest was not computed from its bytes; nothing
 //! that comes from outside (archive, packfile, answer of a server) is trusted in size, path or

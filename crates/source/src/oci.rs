@@ -6,14 +6,19 @@
 //!            ▼
 //! RemoteRepository (client) ── Session: ping, tokens, retries ── Wire ── the network, or a MemoryRegistry
 //!   resolve, tags, image, blob, referrers, push                          (select: which tag, which layer)
+//!            │
+//!            ▼
+//! cosign (by a key, or by an identity), notation: is it signed by somebody who is trusted?
 //! ```
 //!
 //! **Invariants:** what a digest names has that digest, or is not handed on; nothing a registry sends
 //! is trusted in size; credentials go to the registry and to the token server that it may name, and
 //! nowhere else.
 
+mod certificate;
 mod challenge;
 mod client;
+mod cloud;
 pub mod cosign;
 mod credentials;
 mod der;
@@ -23,12 +28,14 @@ mod manifest;
 pub mod media;
 mod memory;
 mod name;
+pub mod notation;
 mod push;
 mod select;
 mod session;
 mod wire;
 
 pub use client::{Fetched, Image, PullLimits, RemoteRepository};
+pub use cloud::{CloudEnvironment, CloudError, Clouds, ReadFile};
 pub use credentials::{Credentials, CredentialsError, DockerConfig, Keyring};
 pub use error::{OciError, Refusal};
 pub use keys::{KeyError, PublicKey};

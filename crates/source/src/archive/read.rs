@@ -96,6 +96,26 @@ pub fn unpack_into(
     Ok(tree)
 }
 
+/// Unpacks `gzip(tar)` into a directory of the disk, over the files that are there.
+pub fn unpack_over(
+    packed: &[u8],
+    limits: ArchiveLimits,
+    directory: &Path,
+) -> Result<SourceTree, ArchiveError> {
+    let tree = unpack(packed, limits)?;
+    for (path, node) in tree.iter() {
+        let target = directory.join(path);
+        let is_file = matches!(node, Node::File { .. });
+        // A link that is there is not followed: what it leads to is not ours.
+        if is_file && std::fs::symlink_metadata(&target).is_ok() {
+            std::fs::remove_file(&target)
+                .map_err(|source| ArchiveError::Write { path: path.to_owned(), source })?;
+        }
+    }
+    write_tree(&tree, directory)?;
+    Ok(tree)
+}
+
 fn unpack_entries<R: Read>(
     archive: &mut Archive<R>,
     limits: ArchiveLimits,

@@ -1,9 +1,14 @@
 //! As much of DER as certificates and keys need: values with a tag, one behind the other.
 
 /// The tags that matter here.
+pub(super) const BOOLEAN: u8 = 0x01;
+pub(super) const INTEGER: u8 = 0x02;
 pub(super) const BIT_STRING: u8 = 0x03;
+pub(super) const OCTET_STRING: u8 = 0x04;
 pub(super) const OBJECT: u8 = 0x06;
+pub(super) const UTF8_STRING: u8 = 0x0c;
 pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const SET: u8 = 0x31;
 
 /// One value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +89,6 @@ pub(super) fn pem_blocks(text: &[u8]) -> Vec<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const INTEGER: u8 = 0x02;
-    const OCTET_STRING: u8 = 0x04;
 
     #[test]
     fn values_are_read_and_what_is_none_ends_it() {

@@ -39,6 +39,25 @@ enum Kind {
     Ed25519,
 }
 
+/// How a signature was made with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    /// As cosign does it with keys: SHA-256, whatever the key; plain for Ed25519.
+    Sha256,
+    /// As JWS writes it: the name of the algorithm, such as `ES256`.
+    Jws(Jws),
+}
+
+/// The algorithms of JWS that notation allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Jws {
+    Es256,
+    Es384,
+    Ps256,
+    Ps384,
+    Ps512,
+}
+
 impl PublicKey {
     /// Reads a key in PEM.
     pub fn of_pem(text: &[u8]) -> Result<Self, KeyError> {
@@ -76,13 +95,19 @@ impl PublicKey {
         Some(Self { kind, bytes: bytes.to_vec() })
     }
 
-    /// Whether a signature of a message is this key's, with SHA-256 as cosign has it.
-    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let algorithm: &dyn VerificationAlgorithm = match self.kind {
-            Kind::P256 => &signature::ECDSA_P256_SHA256_ASN1,
-            Kind::P384 => &signature::ECDSA_P384_SHA256_ASN1,
-            Kind::Rsa => &signature::RSA_PKCS1_2048_8192_SHA256,
-            Kind::Ed25519 => &signature::ED25519,
+    /// Whether a signature of a message is this key's.
+    pub(super) fn verifies(&self, scheme: Scheme, message: &[u8], signature: &[u8]) -> bool {
+        let algorithm: &dyn VerificationAlgorithm = match (scheme, self.kind) {
+            (Scheme::Sha256, Kind::P256) => &signature::ECDSA_P256_SHA256_ASN1,
+            (Scheme::Sha256, Kind::P384) => &signature::ECDSA_P384_SHA256_ASN1,
+            (Scheme::Sha256, Kind::Rsa) => &signature::RSA_PKCS1_2048_8192_SHA256,
+            (Scheme::Sha256, Kind::Ed25519) => &signature::ED25519,
+            (Scheme::Jws(Jws::Es256), Kind::P256) => &signature::ECDSA_P256_SHA256_FIXED,
+            (Scheme::Jws(Jws::Es384), Kind::P384) => &signature::ECDSA_P384_SHA384_FIXED,
+            (Scheme::Jws(Jws::Ps256), Kind::Rsa) => &signature::RSA_PSS_2048_8192_SHA256,
+            (Scheme::Jws(Jws::Ps384), Kind::Rsa) => &signature::RSA_PSS_2048_8192_SHA384,
+            (Scheme::Jws(Jws::Ps512), Kind::Rsa) => &signature::RSA_PSS_2048_8192_SHA512,
+            (Scheme::Jws(_), _) => return false,
         };
         UnparsedPublicKey::new(algorithm, &self.bytes).verify(message, signature).is_ok()
     }

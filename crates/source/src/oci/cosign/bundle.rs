@@ -6,11 +6,16 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Reason;
+use super::identity::{IdentityMatch, judge};
+use super::log::{Entry, Proof, Wanted, number};
+use super::root::{JsonCertificate, JsonChain, TrustedRoot};
 use crate::artifact::Digest;
+use crate::oci::certificate::Certificate;
 use crate::oci::client::RemoteRepository;
 use crate::oci::error::OciError;
-use crate::oci::keys::PublicKey;
+use crate::oci::keys::{PublicKey, Scheme};
 use crate::oci::media::SIGSTORE_BUNDLE;
+use crate::oci::name::digest_of;
 
 /// The type of what is signed.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
@@ -21,21 +26,50 @@ const MOST: usize = 64;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Bundle {
-    pub(super) verification_material: Material,
-    pub(super) dsse_envelope: Option<Envelope>,
+    verification_material: Material,
+    dsse_envelope: Option<Envelope>,
 }
 
 /// What a signature is verified with.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Material {
-    pub(super) public_key: Option<Value>,
+struct Material {
+    public_key: Option<Value>,
+    certificate: Option<JsonCertificate>,
+    x509_certificate_chain: Option<JsonChain>,
+    tlog_entries: Vec<JsonEntry>,
+}
+
+/// An entry of a transparency log.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonEntry {
+    #[serde(deserialize_with = "number")]
+    log_index: i64,
+    log_id: JsonLogId,
+    #[serde(default = "zero", deserialize_with = "number")]
+    integrated_time: i64,
+    inclusion_promise: Option<JsonPromise>,
+    inclusion_proof: Option<Proof>,
+    canonicalized_body: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonLogId {
+    key_id: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonPromise {
+    signed_entry_timestamp: String,
 }
 
 /// Something signed, and its signatures.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Envelope {
+struct Envelope {
     payload: String,
     payload_type: String,
     signatures: Vec<EnvelopeSignature>,
@@ -84,28 +118,72 @@ impl Bundle {
         if self.verification_material.public_key.is_none() {
             return Err("verifying with a key, but the bundle has a certificate".to_owned());
         }
-        self.verify_statement(key, digest)
+        let envelope = self.envelope()?;
+        envelope.verified(key)?;
+        envelope.is_about(digest)
     }
 
-    /// Whether the key signed the statement, and whether it is about this artifact.
-    pub(super) fn verify_statement(&self, key: &PublicKey, digest: &Digest) -> Result<(), Reason> {
-        let envelope =
-            self.dsse_envelope.as_ref().ok_or("bundle does not contain a DSSE envelope")?;
-        let payload = envelope.verified(key)?;
-        let statement: Statement = serde_json::from_slice(&payload)
-            .map_err(|_| "the signed statement cannot be read".to_owned())?;
-        let is_about = |subject: &Subject| {
-            subject.digest.get(digest.algorithm().name()).map(String::as_str) == Some(digest.hex())
-        };
-        if statement.subject.iter().any(is_about) {
-            return Ok(());
+    /// Whether one of these identities signed a statement about this artifact, and a log vouches for
+    /// when.
+    pub(super) fn verify_keyless(
+        &self,
+        root: &TrustedRoot,
+        identities: &[IdentityMatch],
+        digest: &Digest,
+    ) -> Result<(), Reason> {
+        let material = &self.verification_material;
+        let chain = material.x509_certificate_chain.as_ref();
+        let first = chain.and_then(|chain| chain.certificates.first());
+        let certificate = material.certificate.as_ref().or(first);
+        let certificate: Certificate =
+            certificate.and_then(JsonCertificate::read).ok_or("the bundle has no certificate")?;
+        let envelope = self.envelope()?;
+        let key = certificate.key().ok_or("invalid certificate found on signature")?;
+        let signature = envelope.verified(&key)?;
+        let hash = digest_of(&envelope.payload()?);
+        let wanted =
+            Wanted { signature: &signature, certificate: &certificate.der, hash: hash.hex() };
+        let mut last = "the bundle has no transparency log entry".to_owned();
+        for entry in &material.tlog_entries {
+            match entry.read().and_then(|entry| entry.verified(root, &wanted)) {
+                Ok(signed_at) => {
+                    judge(&certificate, signed_at, root, identities)?;
+                    return envelope.is_about(digest);
+                }
+                Err(reason) => last = reason,
+            }
         }
-        Err("provided artifact digest does not match any digest in statement".to_owned())
+        Err(last)
+    }
+
+    fn envelope(&self) -> Result<&Envelope, Reason> {
+        Ok(self.dsse_envelope.as_ref().ok_or("bundle does not contain a DSSE envelope")?)
+    }
+}
+
+impl JsonEntry {
+    fn read(&self) -> Result<Entry, Reason> {
+        let decode = |text: &str| {
+            BASE64_STANDARD.decode(text).map_err(|_| "the log's entry cannot be read".to_owned())
+        };
+        let promise = self.inclusion_promise.as_ref();
+        Ok(Entry {
+            body: decode(&self.canonicalized_body)?,
+            log: decode(&self.log_id.key_id)?,
+            index: self.log_index,
+            time: self.integrated_time,
+            promise: promise.map(|it| decode(&it.signed_entry_timestamp)).transpose()?,
+            proof: self.inclusion_proof.clone(),
+        })
     }
 }
 
 impl Envelope {
-    /// What was signed, if the key signed it.
+    fn payload(&self) -> Result<Vec<u8>, Reason> {
+        BASE64_STANDARD.decode(&self.payload).map_err(|_| "invalid payload".to_owned())
+    }
+
+    /// The signature that is the key's.
     fn verified(&self, key: &PublicKey) -> Result<Vec<u8>, Reason> {
         if self.payload_type != IN_TOTO {
             return Err(format!(
@@ -113,23 +191,34 @@ impl Envelope {
                 self.payload_type
             ));
         }
-        let payload = BASE64_STANDARD.decode(&self.payload).map_err(|_| "invalid payload")?;
-        let message = authenticated(&self.payload_type, &payload);
-        let is_good = |one: &EnvelopeSignature| {
-            BASE64_STANDARD
-                .decode(&one.sig)
-                .is_ok_and(|signature| key.verifies(&message, &signature))
+        let message = authenticated(&self.payload_type, &self.payload()?);
+        let decoded =
+            self.signatures.iter().filter_map(|one| BASE64_STANDARD.decode(&one.sig).ok());
+        let mut good = decoded.filter(|it| key.verifies(Scheme::Sha256, &message, it));
+        good.next().ok_or_else(|| "could not verify envelope: accepted signatures do not match threshold, Found: 0, Expected 1".to_owned())
+    }
+
+    /// Whether the statement is about this artifact.
+    fn is_about(&self, digest: &Digest) -> Result<(), Reason> {
+        let statement: Statement = serde_json::from_slice(&self.payload()?)
+            .map_err(|_| "the signed statement cannot be read".to_owned())?;
+        let is_same = |subject: &Subject| {
+            subject.digest.get(digest.algorithm().name()).map(String::as_str) == Some(digest.hex())
         };
-        if self.signatures.iter().any(is_good) {
-            return Ok(payload);
+        if statement.subject.iter().any(is_same) {
+            return Ok(());
         }
-        Err("could not verify envelope: accepted signatures do not match threshold, Found: 0, Expected 1".to_owned())
+        Err("provided artifact digest does not match any digest in statement".to_owned())
     }
 }
 
 /// What is really signed: type and content, so that nobody can take one for the other.
-pub(super) fn authenticated(kind: &str, payload: &[u8]) -> Vec<u8> {
+fn authenticated(kind: &str, payload: &[u8]) -> Vec<u8> {
     let mut message = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     message.extend_from_slice(payload);
     message
+}
+
+fn zero() -> i64 {
+    0
 }
