@@ -4,6 +4,7 @@
 //! `commands/`.
 
 mod age;
+mod cloud;
 mod commands;
 mod globals;
 mod kinds;

@@ -34,7 +34,7 @@ use sluice_runtime::worker::Reconcile;
 use sluice_source::bucket::BucketTransport;
 use sluice_source::git::GitTransport;
 use sluice_source::http::HttpClients;
-use sluice_source::oci::Wire;
+use sluice_source::oci::{Clouds, Wire};
 use sluice_source::store::{ArtifactStore, Retention};
 use tokio::time::Instant;
 
@@ -64,6 +64,8 @@ pub struct Workshop {
     pub http: HttpClients,
     /// Reaches registries.
     pub registries: Arc<dyn Wire>,
+    /// Logs in to registries of clouds.
+    pub clouds: Clouds,
 }
 
 /// What differs between kinds of sources.

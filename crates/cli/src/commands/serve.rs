@@ -34,13 +34,14 @@ use sluice_source::bucket::BucketNetwork;
 use sluice_source::cloud::Surroundings;
 use sluice_source::git::{GitLimits, GitTransport, Network, SshOptions};
 use sluice_source::http::{HttpClients, HttpOptions};
-use sluice_source::oci::NetworkWire;
+use sluice_source::oci::{Clouds, NetworkWire};
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, MirroredStore, RemoteStore, Retention};
 use sluice_ssa::parse_group_kinds;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster::stopped;
+use crate::cloud;
 use crate::log::JsonLines;
 use crate::outcome::{Failure, Outcome};
 use endpoints::Endpoints;
@@ -152,6 +153,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             transport: network,
             registries: Arc::new(NetworkWire::new(http.clone())),
             buckets: Arc::new(BucketNetwork::new(http.clone(), cloud_settings())),
+            clouds: Clouds::new(Arc::new(NetworkWire::new(http.clone())), cloud::environment()),
             http,
         },
         packed,

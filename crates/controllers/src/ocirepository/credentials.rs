@@ -6,7 +6,7 @@ use sluice_api::names::conditions::STALLED;
 use sluice_api::names::reasons::{AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED};
 use sluice_api::shared::provider::CloudProvider;
 use sluice_runtime::events::Severity;
-use sluice_source::http::{HttpOptions, TlsOptions};
+use sluice_source::http::{HttpOptions, Proxy, TlsOptions};
 use sluice_source::oci::{
     Access, Credentials, Keyring, PullLimits, RegistryAccess, RemoteRepository, Repository,
 };
@@ -41,7 +41,7 @@ impl OciRepositories {
         let credentials = match (&keyring, &spec.provider) {
             (Some(keyring), _) => keyring.resolve(repository),
             (None, Some(provider)) if *provider != CloudProvider::Generic => {
-                Self::log_in(pass, provider)?
+                self.log_in(pass, provider, proxy.clone()).await?
             }
             (None, _) => Credentials::default(),
         };
@@ -136,7 +136,12 @@ impl OciRepositories {
     }
 
     /// The login that a cloud gives to the identity of this process.
-    fn log_in(pass: &OciPass<'_>, provider: &CloudProvider) -> Result<Credentials, Stop> {
+    async fn log_in(
+        &self,
+        pass: &OciPass<'_>,
+        provider: &CloudProvider,
+        proxy: Option<Proxy>,
+    ) -> Result<Credentials, Stop> {
         let spec = &pass.object.spec;
         if spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty()) {
             // Only the stall says it: nothing was fetched that could have failed.
@@ -148,8 +153,12 @@ impl OciRepositories {
             });
         }
         let name = provider.as_str();
-        let message = format!("failed to get credential from {name}: not supported");
-        Err(Stop::fetch(AUTHENTICATION_FAILED, message))
+        let clouds = &self.workshop.clouds;
+        let login = clouds.log_in(name, &spec.url, proxy, self.context.clock.now()).await;
+        login.map_err(|error| {
+            let message = format!("failed to get credential from {name}: {error}");
+            Stop::fetch(AUTHENTICATION_FAILED, message)
+        })
     }
 }
 

@@ -23,7 +23,7 @@ use sluice_secrets::{Answer, Http};
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
-use sluice_source::oci::MemoryRegistry;
+use sluice_source::oci::{CloudEnvironment, Clouds, MemoryRegistry};
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
 use tokio::task::JoinHandle;
@@ -171,6 +171,7 @@ impl Ground {
                 buckets: Arc::new(buckets.clone()),
                 http: HttpClients::new(),
                 registries: Arc::new(registry.clone()),
+                clouds: Clouds::new(Arc::new(registry.clone()), CloudEnvironment::default()),
             },
             packed: Arc::new(Local(store.clone())),
             outside: Outside {

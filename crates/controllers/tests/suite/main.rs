@@ -18,6 +18,7 @@ mod kustomizations;
 mod lasting;
 mod moves;
 mod oci;
+mod oci_verification;
 mod outside;
 mod removal;
 mod repositories;
