@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod artifact;
 mod build;
 mod check;
 mod cluster;
@@ -81,12 +82,18 @@ enum Command {
     Install(install::Arguments),
     /// Builds kustomizations.
     Kustomize(kustomize::Arguments),
+    /// Lists artifacts.
+    List(artifact::list::Arguments),
     /// Prints what the controllers log.
     Logs(logs::Arguments),
     /// Moves an object from one Kustomization to another without deleting it.
     Move(moving::Arguments),
     /// Moves objects to the API versions of today, in files or in the cluster.
     Migrate(migrate::Arguments),
+    /// Pulls artifacts.
+    Pull(artifact::pull::Arguments),
+    /// Pushes artifacts.
+    Push(artifact::push::Arguments),
     /// Reconciles an object now and waits for the end.
     Reconcile(reconcile::Arguments),
     /// Resumes the reconciliation of objects.
@@ -99,6 +106,8 @@ enum Command {
     Stats(stats::Arguments),
     /// Suspends the reconciliation of objects.
     Suspend(suspend::Arguments),
+    /// Tags artifacts.
+    Tag(artifact::tag::Arguments),
     /// Tells where objects come from.
     Trace(trace::Arguments),
     /// Prints what a Kustomization or artifact generator has made.
@@ -130,14 +139,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         Command::Get(arguments) => get::run(&arguments, globals),
         Command::Install(arguments) => install::run(&arguments, globals),
         Command::Kustomize(arguments) => kustomize::run(&arguments),
+        Command::List(arguments) => artifact::list::run(&arguments, globals),
         Command::Logs(arguments) => logs::run(&arguments, globals),
         Command::Move(arguments) => moving::run(&arguments, globals),
         Command::Migrate(arguments) => migrate::run(&arguments, globals),
+        Command::Pull(arguments) => artifact::pull::run(&arguments, globals),
+        Command::Push(arguments) => artifact::push::run(&arguments, globals),
         Command::Reconcile(arguments) => reconcile::run(&arguments, globals),
         Command::Resume(arguments) => resume::run(&arguments, globals),
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Stats(arguments) => stats::run(&arguments, globals),
         Command::Suspend(arguments) => suspend::run(&arguments, globals),
+        Command::Tag(arguments) => artifact::tag::run(&arguments, globals),
         Command::Trace(arguments) => trace::run(&arguments, globals),
         Command::Tree(arguments) => tree::run(&arguments, globals),
         Command::Uninstall(arguments) => uninstall::run(&arguments, globals),

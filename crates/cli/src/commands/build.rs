@@ -6,6 +6,7 @@ mod mask;
 
 use clap::Subcommand;
 
+use super::artifact;
 use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 pub(crate) use local::{Build, LocalSource, is_kustomization, is_same, local_sources};
@@ -20,6 +21,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    /// Packs files as `push artifact` does, into a file.
+    Artifact(artifact::build::Arguments),
     /// Prints the objects of a Kustomization, built from local files.
     #[command(alias = "ks")]
     Kustomization(kustomization::Arguments),
@@ -28,6 +31,7 @@ enum What {
 /// Runs `sluice build`.
 pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
     match &arguments.what {
+        What::Artifact(wanted) => artifact::build::run(wanted),
         What::Kustomization(wanted) => kustomization::run(wanted, globals),
     }
 }

@@ -5,6 +5,7 @@ mod report;
 
 use clap::Subcommand;
 
+use super::artifact;
 use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 
@@ -17,6 +18,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    /// Compares files with those of an artifact in a registry; 1 also means that it failed, as Flux has it.
+    Artifact(artifact::diff::Arguments),
     /// Compares a Kustomization, built from local files, with the cluster.
     #[command(alias = "ks")]
     Kustomization(kustomization::Arguments),
@@ -25,6 +28,7 @@ enum What {
 /// Runs `sluice diff`.
 pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
     match &arguments.what {
+        What::Artifact(wanted) => artifact::diff::run(wanted, globals),
         What::Kustomization(wanted) => kustomization::run(wanted, globals),
     }
 }

@@ -10,6 +10,7 @@
 //! SLUICE_FLUX=…/flux UPDATE=1 cargo test -p sluice      the same, and the goldens are written
 //! ```
 
+mod artifacts;
 mod controller;
 mod installation;
 mod moving;

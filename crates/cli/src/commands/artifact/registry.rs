@@ -1,0 +1,105 @@
+//! Registries, opened as the command line says.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sluice_source::http::{HttpClients, HttpOptions, TlsOptions};
+use sluice_source::oci::{
+    Access, Clouds, Credentials, DockerConfig, NetworkWire, PullLimits, Reference, RegistryAccess,
+    RemoteRepository, Repository, Wire,
+};
+
+use super::{Login, Provider};
+use crate::outcome::Failure;
+use crate::{cloud, tell};
+
+/// A repository that is to be opened.
+pub(super) struct Target<'a> {
+    pub(super) repository: &'a Repository,
+    pub(super) login: &'a Login,
+    /// Whether it may lack TLS.
+    pub(super) insecure: bool,
+    pub(super) access: Access,
+}
+
+/// An artifact by its address, and the text of the address behind `oci://`.
+pub(super) fn parse(url: &str) -> Result<(Reference, &str), Failure> {
+    Reference::of_url(url).map_err(|error| Failure::flux(error.to_string()))
+}
+
+/// The repository of an artifact, opened with what the command line, a cloud or Docker's configuration says.
+async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
+    let Target { repository, login, insecure, access } = *target;
+    let wire: Arc<dyn Wire> = Arc::new(NetworkWire::new(HttpClients::new()));
+    let credentials = match login.provider {
+        Provider::Generic if !login.creds.is_empty() => {
+            tell::action("logging in to registry with credentials");
+            Credentials::of_argument(&login.creds).map_err(|error| {
+                Failure::flux(format!("could not login with credentials: {error}"))
+            })?
+        }
+        Provider::Generic => docker_config()?.resolve(repository),
+        provider => {
+            tell::action("logging in to registry with provider credentials");
+            let clouds = Clouds::new(Arc::clone(&wire), cloud::environment());
+            let (name, address) = (provider.name(), repository.to_string());
+            clouds.log_in(name, &address, None, Timestamp::now()).await.map_err(|error| {
+                Failure::flux(format!("error during login with provider: {error}"))
+            })?
+        }
+    };
+    let tls = TlsOptions { insecure, ..TlsOptions::default() };
+    let opened = RegistryAccess {
+        wire,
+        connection: HttpOptions { tls, ..HttpOptions::default() },
+        credentials,
+    };
+    let repository = repository.clone().insecure(insecure);
+    Ok(RemoteRepository::new(opened, repository, access, PullLimits::default()))
+}
+
+/// Docker's configuration, or Podman's where there is none.
+fn docker_config() -> Result<DockerConfig, Failure> {
+    let variable =
+        |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let home = variable("HOME").map(|home| home.join(".docker"));
+    let docker = [variable("DOCKER_CONFIG"), home].into_iter().flatten();
+    let podman = variable("XDG_RUNTIME_DIR").map(|it| it.join("containers/auth.json"));
+    let mut candidates = docker
+        .map(|directory| directory.join("config.json"))
+        .chain(variable("REGISTRY_AUTH_FILE"))
+        .chain(podman);
+    match candidates.find(|path| path.is_file()) {
+        Some(path) => read(&path),
+        None => Ok(DockerConfig::default()),
+    }
+}
+
+fn read(path: &Path) -> Result<DockerConfig, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::flux(format!("loading config file: {}: {error}", path.display()))
+    };
+    let text = std::fs::read(path).map_err(|error| failed(&error))?;
+    DockerConfig::parse(&text).map_err(|error| failed(&error))
+}
+
+/// Opens a repository and does something with it, for no longer than the command may take.
+pub(super) fn with<T>(
+    target: &Target<'_>,
+    timeout: Duration,
+    work: impl AsyncFnOnce(&RemoteRepository) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::flux(error.to_string()))?;
+    runtime.block_on(async {
+        let done = async { work(&open(target).await?).await };
+        match tokio::time::timeout(timeout, done).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Failure::flux("context deadline exceeded")),
+        }
+    })
+}
