@@ -156,7 +156,7 @@ class Plane:
                 "--storage-addr", f"127.0.0.1:{port}", "--storage-adv-addr", f"127.0.0.1:{port}",
                 "--concurrent", "10", "--requeue-dependency", "5s", *flags]}
         else:
-            common = ["--events-addr=", "--enable-leader-election=false", "--watch-all-namespaces=true", "--log-level=error", "--concurrent=10"]
+            common = ["--events-addr=", "--enable-leader-election=false", "--watch-all-namespaces=true", "--log-level=error", "--concurrent=10", *flags]
             all_commands = {
                 SOURCE: [str(PEERS / SOURCE), f"--storage-path={artifacts}", f"--storage-addr=127.0.0.1:{port}", f"--storage-adv-addr=127.0.0.1:{port}",
                          f"--metrics-addr=127.0.0.1:{port + 1}", f"--health-addr=127.0.0.1:{port + 2}", *common],

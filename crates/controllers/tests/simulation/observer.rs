@@ -28,9 +28,10 @@ struct Deletion {
     uid: String,
 }
 
-/// How a Kustomization came to its end.
+/// From when to when a Kustomization was there.
 #[derive(Debug, Clone, Copy)]
 struct Life {
+    born: Instant,
     dying: Option<Instant>,
     gone: Option<Instant>,
 }
@@ -68,7 +69,7 @@ impl Facts {
     }
 
     pub(crate) fn born(&self, name: &'static str) {
-        let life = Life { dying: None, gone: None };
+        let life = Life { born: Instant::now(), dying: None, gone: None };
         self.known().lives.entry(name).or_default().push(life);
     }
 
@@ -140,7 +141,10 @@ impl Known {
         if lives(owner).any(is_dying) {
             return None;
         }
-        let words = format!("{thing:?} of {owner} was pruned, and its source held it");
+        let is_alive = |life: &Life| life.born <= *at && life.dying.is_none_or(|dying| *at < dying);
+        let alive: BTreeSet<&'static str> =
+            self.lives.keys().copied().filter(|name| lives(name).any(is_alive)).collect();
+        let mut words = format!("{thing:?} of {owner} was pruned, and its source held it");
         for (index, (since, revision)) in self.artifacts.iter().enumerate() {
             let until = self.artifacts.get(index + 1).map(|next| next.0);
             if *since > *at || until.is_some_and(|until| until + PASS < *at) {
@@ -149,7 +153,12 @@ impl Known {
             let Some(platform) = self.commits.get(revision) else { continue };
             let Some(part) = platform.parts.get(owner) else { continue };
             if part.can_prune() && !part.holds(thing) {
-                return None;
+                match platform.holder(thing, &alive) {
+                    None => return None,
+                    Some(other) => {
+                        words = format!("{thing:?} moved from {owner} to {other} and was deleted");
+                    }
+                }
             }
         }
         Some(words)

@@ -277,6 +277,11 @@ impl Ground {
         &mut self.world.settings
     }
 
+    /// Changes how the controllers are operated that are started next.
+    pub(crate) fn operation(&mut self) -> &mut Operation {
+        &mut self.world.operation
+    }
+
     /// Commits these files, and nothing else, to the branch `main`; gives the revision.
     pub(crate) fn commit(&self, message: &str, files: &[(&str, &str)]) -> String {
         self.commit_to(URL, message, files)

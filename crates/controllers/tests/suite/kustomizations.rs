@@ -175,3 +175,22 @@ async fn a_missing_source_of_variables_applies_nothing_and_is_waited_for() {
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert_eq!(ground.get(&config_map("b")).await.unwrap()["data"]["value"], "north");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_root_of_an_artifact_is_a_path_like_others() {
+    let ground = Ground::new().await;
+    let (a, b) = (config_map_file("a", "1"), config_map_file("b", "1"));
+    ground.commit("a and b", &[("a.yaml", &a), ("deep/b.yaml", &b)]);
+    ground.apply(namespace()).await;
+    ground.apply(repository()).await;
+    for path in ["./", "/", "", "./deep/.."] {
+        let app = kustomization("app", path, json!({}));
+        ground.apply(app.clone()).await;
+        ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;
+        for name in ["a", "b"] {
+            assert!(ground.get(&config_map(name)).await.is_some(), "{path:?}");
+        }
+        ground.delete(&app).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+}

@@ -19,6 +19,7 @@ mod lasting;
 mod moves;
 mod oci;
 mod oci_verification;
+mod operating;
 mod outside;
 mod removal;
 mod repositories;

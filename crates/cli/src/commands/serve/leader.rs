@@ -141,3 +141,6 @@ async fn together(
         () = running => reason,
     }
 }
+
+#[cfg(test)]
+mod tests;

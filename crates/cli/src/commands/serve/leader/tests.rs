@@ -1,0 +1,199 @@
+//! Elections on an embedded cluster, in virtual time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{Patch, PatchParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use sluice_base::clock::Clock;
+use sluice_cluster::Cluster;
+use sluice_controllers::artifacts::Local;
+use sluice_controllers::compute::Compute;
+use sluice_controllers::context::Settings;
+use sluice_controllers::operation::Operation;
+use sluice_controllers::outside::Outside;
+use sluice_controllers::run::{Controller, World};
+use sluice_controllers::sourcing::Workshop;
+use sluice_runtime::lease::{Candidate, Held, Terms};
+use sluice_source::bucket::MemoryBuckets;
+use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
+use sluice_source::http::HttpClients;
+use sluice_source::oci::{CloudEnvironment, Clouds, MemoryRegistry};
+use sluice_source::store::{MemoryStore, Retention};
+use sluice_source::tree::SourceTree;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::Election;
+
+const URL: &str = "https://git.test/platform";
+
+struct Virtual(Instant);
+
+impl Clock for Virtual {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::try_from(self.0.elapsed()).unwrap()
+    }
+}
+
+fn world(cluster: &Cluster) -> World {
+    let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
+    let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
+    git.insert(URL, Repository::new("main"));
+    let mut files = SourceTree::default();
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}});
+    files.insert_file("a.yaml", map.to_string().into_bytes()).unwrap();
+    let by = Identity::new("Ada", "ada@git.test", clock.now());
+    let new = NewCommit { branch: "main", message: "a", files: &files, by };
+    git.change(URL, |repository| repository.commit(&new)).unwrap();
+    World {
+        client: Client::new(cluster.service(), "default"),
+        clock,
+        chance: Arc::new(|| 0.5),
+        compute: Compute::Inline,
+        workshop: Workshop {
+            artifacts: store.clone(),
+            advertised: "source.test".to_owned(),
+            retention: Retention::default(),
+            transport: Arc::new(git.clone()),
+            http: HttpClients::new(),
+            registries: Arc::new(MemoryRegistry::new()),
+            buckets: Arc::new(MemoryBuckets::default()),
+            clouds: Clouds::new(Arc::new(MemoryRegistry::new()), CloudEnvironment::default()),
+        },
+        packed: Arc::new(Local(store)),
+        outside: Outside::sealed(Arc::new(git)),
+        settings: Settings::default(),
+        receiver: None,
+        instance: "test".to_owned(),
+        concurrent: 4,
+        controllers: BTreeSet::from([Controller::Source, Controller::Kustomize]),
+        operation: Operation::default(),
+    }
+}
+
+fn election(identity: &str) -> Election {
+    Election {
+        namespace: "default".to_owned(),
+        identity: identity.to_owned(),
+        terms: Terms::default(),
+        release: true,
+    }
+}
+
+/// A lease that somebody else takes, as upstream's controller does.
+async fn taken(world: &World, controller: &str) -> Held {
+    let candidate = Candidate {
+        client: world.client.clone(),
+        namespace: "default".to_owned(),
+        name: format!("{controller}-leader-election"),
+        identity: "upstream".to_owned(),
+        clock: Arc::clone(&world.clock),
+        chance: Arc::clone(&world.chance),
+        terms: Terms::default(),
+    };
+    candidate.acquire().await
+}
+
+fn api(client: &Client, group: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+    let gvk = GroupVersionKind::gvk(group, "v1", kind);
+    Api::namespaced_with(
+        client.clone(),
+        "default",
+        &ApiResource::from_gvk_with_plural(&gvk, plural),
+    )
+}
+
+/// Whether the repository and the Kustomization are ready.
+async fn ready(client: &Client) -> (bool, bool) {
+    let is_ready = |object: DynamicObject| {
+        let conditions =
+            object.data.pointer("/status/conditions").and_then(Value::as_array).cloned();
+        conditions
+            .unwrap_or_default()
+            .iter()
+            .any(|it| it["type"] == "Ready" && it["status"] == "True")
+    };
+    let sources = api(client, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
+    let wishes = api(client, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
+    (is_ready(sources.get("a").await.unwrap()), is_ready(wishes.get("a").await.unwrap()))
+}
+
+async fn holder(client: &Client, controller: &str) -> String {
+    let api: Api<Lease> = Api::default_namespaced(client.clone());
+    let lease = api.get(&format!("{controller}-leader-election")).await.unwrap();
+    lease.spec.unwrap().holder_identity.unwrap()
+}
+
+async fn prepared() -> (Cluster, World) {
+    let cluster = Cluster::builder().seed(1).build();
+    let world = world(&cluster);
+    let client = &world.client;
+    let params = PatchParams::apply("test").force();
+    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let definitions: Api<DynamicObject> =
+        Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
+    for crd in sluice_api::crds() {
+        let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
+        definitions.patch(&name, &params, &Patch::Apply(crd)).await.unwrap();
+    }
+    sleep(Duration::from_secs(5)).await;
+    let source = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": "a"},
+        "spec": {"interval": "1m", "url": URL, "ref": {"branch": "main"}},
+    });
+    let wish = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "a"},
+        "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "a"}},
+    });
+    let sources = api(client, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
+    let wishes = api(client, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
+    sources.patch("a", &params, &Patch::Apply(source)).await.unwrap();
+    wishes.patch("a", &params, &Patch::Apply(wish)).await.unwrap();
+    (cluster, world)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_upstream_holds_is_left_to_it_until_it_lets_go() {
+    let (_cluster, world) = prepared().await;
+    let client = world.client.clone();
+    let mut upstream = taken(&world, "kustomize-controller").await;
+    let stop = CancellationToken::new();
+    let ours = tokio::spawn(election("ours").run(world, stop.clone()));
+    tokio::select! {
+        biased;
+        () = upstream.keep() => panic!("lost"),
+        () = sleep(Duration::from_mins(5)) => {}
+    }
+    assert_eq!(ready(&client).await, (true, false), "only what we hold the lease of");
+    upstream.release().await;
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(ready(&client).await, (true, true));
+    assert_eq!(holder(&client, "kustomize-controller").await, "ours");
+    stop.cancel();
+    assert!(ours.await.unwrap().is_ok());
+    for controller in ["source-controller", "kustomize-controller"] {
+        assert_eq!(holder(&client, controller).await, "", "let go at the end");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_lost_is_the_end() {
+    let (_cluster, world) = prepared().await;
+    let client = world.client.clone();
+    let ours = tokio::spawn(election("ours").run(world, CancellationToken::new()));
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(ready(&client).await, (true, true));
+    let api: Api<Lease> = Api::default_namespaced(client.clone());
+    let theft = json!({"spec": {"holderIdentity": "upstream", "leaseDurationSeconds": 3600}});
+    let name = "kustomize-controller-leader-election";
+    api.patch(name, &PatchParams::default(), &Patch::Merge(theft)).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(40), ours).await.unwrap().unwrap();
+    assert!(ended.is_err(), "somebody else works now");
+    assert_eq!(holder(&client, "kustomize-controller").await, "upstream");
+}
