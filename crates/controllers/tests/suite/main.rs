@@ -23,4 +23,5 @@ mod operating;
 mod outside;
 mod removal;
 mod repositories;
+mod ssh;
 mod tenants;

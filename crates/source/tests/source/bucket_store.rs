@@ -113,7 +113,7 @@ fn etag(text: &str) -> String {
 impl State {
     fn answer(&self, request: &Request<Incoming>, url: &Url) -> Answer {
         if let Some(body) = self.others.get(&format!("{} {}", request.method(), url.path())) {
-            return (200, body.clone(), Vec::new());
+            return (200, body.clone(), vec![("etag", "\"other\"".to_owned())]);
         }
         let query: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
         let path = decoded(url.path());

@@ -1,14 +1,17 @@
 //! Buckets of all hosts, against an object store on the loopback.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_source::artifact::DigestAlgorithm;
+use sluice_base::clock::Frozen;
+use sluice_source::artifact::{DigestAlgorithm, Place};
 use sluice_source::bucket::{
     BucketAddress, BucketAuth, BucketHost, BucketNetwork, BucketQuery, BucketTransport as _,
     FetchedBucket, fetch,
 };
 use sluice_source::http::{HttpClients, TlsOptions};
+use sluice_source::store::{ArtifactStore as _, RemoteStore, StoreError};
 
 use crate::bucket_store::{BUCKET, BucketStore, Mood};
 use crate::support::listing;
@@ -185,4 +188,33 @@ async fn credentials_are_had_from_services() {
     store.change(|state| state.others.clear());
     let error = read(&around, &aws, &query()).await.expect_err("no credentials");
     assert!(error.starts_with("open: AWS authentication failed: "), "{error}");
+}
+
+#[tokio::test]
+async fn artifacts_are_kept_in_a_bucket_of_the_environment() {
+    let store = BucketStore::start(&[]).await;
+    let put = "PUT /things/flux/gitrepository/apps/web/a";
+    store.change(|state| {
+        state.keys.insert("id".to_owned(), "secret".to_owned());
+        state.others.insert(put.to_owned(), String::new());
+    });
+    let environment = [
+        ("AWS_ENDPOINT_URL", format!("http://{}", store.address)),
+        ("AWS_ALLOW_HTTP", "true".to_owned()),
+        ("AWS_REGION", "eu-1".to_owned()),
+        ("AWS_ACCESS_KEY_ID", "id".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "secret".to_owned()),
+    ];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value)).into();
+    let clock = Arc::new(Frozen(jiff::Timestamp::UNIX_EPOCH));
+    let address = format!("s3://{BUCKET}/flux");
+    let remote = RemoteStore::at(&address, &HttpClients::new(), &environment, clock);
+    let remote = remote.expect("an address");
+    let place = Place::new("GitRepository", "apps", "web", "a").expect("plain names");
+    let stored = remote.put(&place, "content".into()).await.expect("stored");
+    assert!(stored.written);
+    let asked = store.asked();
+    assert!(asked.iter().any(|line| line.starts_with(put)), "{asked:?}");
+    let missing = remote.open(&place.path()).await.expect_err("the store forgets");
+    assert!(matches!(missing, StoreError::Missing(_)), "signed, and not there: {missing}");
 }
