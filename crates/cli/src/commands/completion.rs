@@ -31,8 +31,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Failure> {
         For::Powershell => Shell::PowerShell,
         For::Zsh => Shell::Zsh,
     };
+    tell::data(&script(shell))?;
+    Ok(Outcome::Fine)
+}
+
+fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut super::Arguments::command(), "sluice", &mut script);
-    tell::data(&String::from_utf8_lossy(&script))?;
-    Ok(Outcome::Fine)
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap_complete::Shell;
+
+    #[test]
+    fn kinds_and_flags_are_completed() {
+        for shell in [Shell::Bash, Shell::Fish, Shell::PowerShell, Shell::Zsh] {
+            let script = super::script(shell);
+            for word in ["reconcile", "kustomization", "with-source", "show-source"] {
+                assert!(script.contains(word), "{shell} does not know {word}");
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ use kube::discovery::ApiResource;
 use serde_json::{Value, json};
 use sluice_base::time;
 
+use super::get::drop_bookkeeping;
 use crate::age;
 use crate::globals::Globals;
 use crate::kinds::{self, text_at};
@@ -95,6 +96,7 @@ async fn show(session: &Session, arguments: &Arguments) -> Result<(), Failure> {
     }
     events.sort_by_cached_key(last_time);
     events.retain(|event| is_wanted(event, arguments));
+    events.iter_mut().for_each(drop_bookkeeping);
     match arguments.output {
         Output::Json => return tell::data(&format!("{:#}\n", list_of(&events))),
         Output::Yaml => return tell::data(&sluice_yaml::from_json(&list_of(&events))),

@@ -218,6 +218,7 @@ fn is_reference(column: &Column) -> bool {
 }
 
 fn written(mut objects: Vec<Value>, single: bool, output: Output) -> String {
+    objects.iter_mut().for_each(drop_bookkeeping);
     let document = match objects.pop() {
         Some(only) if single && objects.is_empty() => only,
         last => {
@@ -228,6 +229,13 @@ fn written(mut objects: Vec<Value>, single: bool, output: Output) -> String {
     match output {
         Output::Json => format!("{document:#}\n"),
         _ => sluice_yaml::from_json(&document),
+    }
+}
+
+/// Takes out who owns which field, as kubectl does.
+pub(crate) fn drop_bookkeeping(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
     }
 }
 

@@ -13,6 +13,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use regex::Regex;
+
 use crate::world::{What, World};
 
 /// Command lines for one cluster.
@@ -97,6 +99,7 @@ impl Case {
             .env("HOME", world.home())
             .env("TZ", "UTC")
             .env("NO_COLOR", "1")
+            .env("USER", "somebody")
             .env("cluster_region", "eu-central-1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -141,6 +144,18 @@ impl Case {
 }
 
 impl Answer {
+    /// Without what depends on when it was given.
+    pub(crate) fn timeless(mut self) -> Self {
+        let keys =
+            "creationTimestamp|gatheredAt|resourceVersion|uid|firstTimestamp|lastTimestamp|at";
+        let moment =
+            Regex::new(&format!(r#"\b({keys})("?: ?)"?[^",\n]+"?"#)).expect("it is a pattern");
+        let age = Regex::new(r"\t\d+s\b").expect("it is a pattern");
+        let timeless = moment.replace_all(&self.stdout, "${1}${2}now");
+        self.stdout = age.replace_all(&timeless, "\t0s").into_owned();
+        self
+    }
+
     fn told(&self) -> String {
         let lines = |mark: &str, text: &str| {
             let lines = text.split_inclusive('\n').flat_map(|line| [mark, line]);

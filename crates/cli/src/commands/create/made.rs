@@ -1,6 +1,6 @@
 //! What all created objects have in common: a valid name, labels, and how they get into a cluster.
 
-use kube::api::{DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::discovery::ApiResource;
 use serde_json::{Map, Value, json};
 use sluice_base::duration::GoDuration;
@@ -198,7 +198,16 @@ async fn write(session: &Session, resource: &ApiResource, object: &Value) -> Res
         }
         Err(error) => return Err(error.into()),
     };
-    for field in ["spec", "stringData", "subjects", "roleRef"] {
+    if resource.kind == "RoleBinding" {
+        // Its role cannot be changed: it is made anew where anything differs.
+        let same = |path: &str| existing.pointer(path) == object.pointer(path);
+        if !["/subjects", "/roleRef", "/metadata/labels"].into_iter().all(same) {
+            api.delete(name, &DeleteParams::default()).await.map_err(refused)?;
+            api.create(&params, &typed(object)?).await.map_err(refused)?;
+        }
+        return Ok(false);
+    }
+    for field in ["spec", "stringData"] {
         if let Some(value) = object.get(field) {
             existing[field] = value.clone();
         }
