@@ -151,7 +151,7 @@ impl Answer {
         let moment =
             Regex::new(&format!(r#"\b({keys})("?: ?)"?[^",\n]+"?"#)).expect("it is a pattern");
         let age = Regex::new(r"\t\d+s\b").expect("it is a pattern");
-        let timeless = moment.replace_all(&self.stdout, "${1}${2}now");
+        let timeless = moment.replace_all(&self.stdout, "$1");
         self.stdout = age.replace_all(&timeless, "\t0s").into_owned();
         self
     }
