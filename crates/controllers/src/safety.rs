@@ -23,13 +23,15 @@ pub enum SafetyRule {
     FailedApplyIsRemembered,
     /// A failed prune keeps in the inventory what may still be there.
     FailedPruneIsRemembered,
+    /// What another Kustomization wants stays for it, whoever comes first.
+    WantedElsewhereStays,
     /// A status is written only over the one that was read: word that comes late changes nothing.
     StatusComparesVersions,
 }
 
 impl SafetyRule {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::RememberBeforeApplying,
         Self::PruneAfterWholeApply,
         Self::PruneOnlyOwn,
@@ -38,6 +40,7 @@ impl SafetyRule {
         Self::EmptyBuildPrunesNothing,
         Self::FailedApplyIsRemembered,
         Self::FailedPruneIsRemembered,
+        Self::WantedElsewhereStays,
         Self::StatusComparesVersions,
     ];
 }

@@ -89,7 +89,7 @@ impl Kustomizations {
                     pass.status.inventory = Some(done.write());
                 }
                 if !settings.keeps(SafetyRule::PruneAfterWholeApply) {
-                    self.prune(pass, &applier, &owner, &old, &done, &digest).await?;
+                    self.prune(pass, &applier, &owner, artifact, &old, &done, &digest).await?;
                 }
                 self.learn(pass, &watching, &error.changes, false).await;
                 return Err(Stop::failed(
@@ -105,7 +105,7 @@ impl Kustomizations {
         }
         let new = Inventory::of_changes(&changes);
         pass.status.inventory = Some(new.write());
-        self.prune(pass, &applier, &owner, &old, &new, &digest).await?;
+        self.prune(pass, &applier, &owner, artifact, &old, &new, &digest).await?;
 
         let is_new = Some(&artifact.revision) != pass.status.last_applied_revision.as_ref();
         let told = is_new && !log.is_empty();
@@ -140,11 +140,13 @@ impl Kustomizations {
         Ok(())
     }
 
+    #[expect(clippy::too_many_arguments, reason = "each is one step's result")]
     async fn prune(
         &self,
         pass: &mut Pass<'_>,
         applier: &Applier,
         owner: &Owner,
+        artifact: &Artifact,
         old: &Inventory,
         new: &Inventory,
         digest: &str,
@@ -160,7 +162,7 @@ impl Kustomizations {
             return Ok(());
         }
         let keeps = |rule| self.context.settings.keeps(rule);
-        let claimed = self.claimed(&pass.object, applier, &stale).await;
+        let claimed = self.claimed(&pass.object, applier, &stale, Some(artifact)).await;
         let going = stale.len() - claimed.len();
         if going > 0
             && keeps(SafetyRule::EmptyBuildPrunesNothing)

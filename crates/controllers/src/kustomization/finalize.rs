@@ -67,7 +67,7 @@ impl Kustomizations {
         let applier = Applier::new(target.client, target.discovery, owner.clone(), clock);
         let mut options = DeleteOptions::kustomize(&owner, &pass.key.name, &pass.key.namespace);
         // What another has taken over from the source stays for it.
-        let claimed = self.claimed(&pass.object, &applier, inventory.keys()).await;
+        let claimed = self.claimed(&pass.object, &applier, inventory.keys(), None).await;
         options.spared = claimed.into_keys().collect();
         let changes = applier
             .delete(inventory.keys().to_vec(), &options)

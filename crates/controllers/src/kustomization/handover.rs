@@ -31,6 +31,7 @@ use super::drifting::{cluster_of, served};
 use super::pass::Pass;
 use super::{Kustomizations, build, is_ready, references};
 use crate::artifacts::inside;
+use crate::safety::SafetyRule;
 
 /// The objects that a Kustomization wants, as numbers: they are only ever compared.
 struct Claim {
@@ -137,21 +138,29 @@ impl HandOver {
 }
 
 impl Kustomizations {
-    /// Which of the objects that are no longer wanted here others want, and who.
+    /// Which of the objects that are no longer wanted here others want, and who. What was applied is the
+    /// revision at hand; if the source has moved on since, our own newer wishes count as well.
     pub(super) async fn claimed(
         &self,
         own: &Kustomization,
         applier: &Applier,
         stale: &[ObjectKey],
+        applied: Option<&Artifact>,
     ) -> BTreeMap<ObjectId, Key> {
         let (own_key, cluster) = (Key::of(&own.metadata), cluster_of(own));
         let mut claimed = BTreeMap::new();
+        if !self.context.settings.keeps(SafetyRule::WantedElsewhereStays) {
+            return claimed;
+        }
+        let newest = self.sources.artifact(&references::source(own)).flatten();
+        let is_old = applied
+            .is_some_and(|applied| newest.is_some_and(|newest| newest.digest != applied.digest));
         for other in self.store.list() {
             let key = Key::of(&other.metadata);
             if claimed.len() == stale.len() {
                 break;
             }
-            if key == own_key
+            if key == own_key && !is_old
                 || other.metadata.deletion_timestamp.is_some()
                 || cluster_of(&other) != cluster
             {

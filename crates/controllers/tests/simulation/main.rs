@@ -29,11 +29,12 @@ const FEW: u64 = 6;
 const MANY: u64 = 80;
 
 /// Rules whose absence the first seeds show.
-const QUICK: [SafetyRule; 4] = [
+const QUICK: [SafetyRule; 5] = [
     SafetyRule::PruneAfterWholeApply,
     SafetyRule::PruneOnlyOwn,
     SafetyRule::DeleteVeryObject,
     SafetyRule::FailedApplyIsRemembered,
+    SafetyRule::WantedElsewhereStays,
 ];
 
 fn number(name: &str) -> Option<u64> {
