@@ -15,7 +15,7 @@ use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
-use crate::drift::DriftMode;
+use crate::drift::{DriftLimits, DriftMode};
 use crate::outside::Outside;
 use crate::safety::SafetyRule;
 
@@ -48,6 +48,8 @@ pub struct Settings {
     pub external_artifacts: bool,
     /// `--default-drift`: what is done about changes in the cluster where no annotation says it.
     pub drift: DriftMode,
+    /// `--drift-max-kinds` and `--drift-max-objects`: how much is watched at most.
+    pub drift_limits: DriftLimits,
     /// `ObjectLevelWorkloadIdentity`
     pub object_level_workload_identity: bool,
     /// `--default-decryption-service-account`
@@ -94,6 +96,7 @@ impl Default for Settings {
             fail_fast: true,
             external_artifacts: false,
             drift: DriftMode::Interval,
+            drift_limits: DriftLimits::default(),
             external_artifact_hosts: Vec::new(),
             surroundings: Surroundings::default(),
             switched_off: None,

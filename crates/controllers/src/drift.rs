@@ -86,6 +86,21 @@ impl FromStr for DriftMode {
     }
 }
 
+/// How much is watched at most; past that, the interval has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DriftLimits {
+    /// Kinds, on all clusters together.
+    pub kinds: usize,
+    /// Objects.
+    pub objects: usize,
+}
+
+impl Default for DriftLimits {
+    fn default() -> Self {
+        Self { kinds: 500, objects: 200_000 }
+    }
+}
+
 /// An object that was put right although nothing new was wanted of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
@@ -128,9 +143,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Drift {
     /// Nothing known yet, for one who applies so.
-    pub fn new(clock: Arc<dyn Clock>, owner: Owner, options: ApplyOptions) -> Self {
-        let how = Arc::new((owner, options));
-        Self { ledger: Arc::default(), fights: Arc::default(), clock, how }
+    pub fn new(
+        clock: Arc<dyn Clock>,
+        owner: Owner,
+        options: ApplyOptions,
+        limits: DriftLimits,
+    ) -> Self {
+        let ledger = Arc::new(Mutex::new(Ledger::new(limits.objects)));
+        Self { ledger, fights: Arc::default(), clock, how: Arc::new((owner, options)) }
     }
 
     /// The topic of a kind's objects that bear our labels.
@@ -143,12 +163,12 @@ impl Drift {
         }
     }
 
-    /// A pass over an owner begins: what happens to its objects is judged when it ends.
+    /// An owner is going to write: what happens to its objects is judged when it has.
     pub fn enter(&self, owner: &Key) {
         lock(&self.ledger).enter(owner);
     }
 
-    /// The pass ended. Gives what others did meanwhile.
+    /// It has written what it wants. Gives what others did meanwhile.
     pub fn leave(&self, owner: &Key) -> Vec<Foreign> {
         lock(&self.ledger).leave(owner)
     }

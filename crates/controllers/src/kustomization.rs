@@ -57,9 +57,6 @@ use handover::HandOver;
 use pass::Pass;
 use schedule::Schedule;
 
-/// How many kinds are watched at most for what becomes of their objects.
-const MOST_WATCHES: usize = 500;
-
 /// Annotations that change what a pass does.
 const STEERING: [&str; 3] = [DEPENDS_ON, DRIFT, PRUNE_GUARD];
 
@@ -98,6 +95,7 @@ impl Kustomizations {
         let mut watching = None;
         let owner = Owner::kustomize();
         let options = ApplyOptions::kustomize(&owner, &context.settings.disallowed_field_managers);
+        let limits = context.settings.drift_limits;
         let controller = Arc::new_cyclic(|weak: &Weak<Self>| {
             let weak = weak.clone();
             let tell = move |topic: &Topic, told| {
@@ -105,10 +103,10 @@ impl Kustomizations {
                     controller.on_metadata(topic, told);
                 }
             };
-            let (watches, run) = Watches::new(MOST_WATCHES, Arc::new(tell));
+            let (watches, run) = Watches::new(limits.kinds, Arc::new(tell));
             watching = Some(run);
             Self {
-                drift: Drift::new(Arc::clone(&context.clock), owner, options),
+                drift: Drift::new(Arc::clone(&context.clock), owner, options, limits),
                 context,
                 store: Arc::default(),
                 sources,

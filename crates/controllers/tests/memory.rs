@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use kube::core::ObjectMeta;
 use sluice_base::clock::Clock;
-use sluice_controllers::drift::{Drift, DriftMode};
+use sluice_controllers::drift::{Drift, DriftLimits, DriftMode};
 use sluice_runtime::key::Key;
 use sluice_runtime::watches::Told;
 use sluice_ssa::{Action, ApplyOptions, Change, ChangeSet, Imprint, ObjectId, ObjectKey, Owner};
@@ -44,7 +44,7 @@ fn key(number: usize) -> ObjectKey {
 fn fifty_thousand_objects_are_remembered_in_little_memory() {
     let owner = Owner::kustomize();
     let options = ApplyOptions::kustomize(&owner, &[]);
-    let drift = Drift::new(Arc::new(Still), owner, options);
+    let drift = Drift::new(Arc::new(Still), owner, options, DriftLimits::default());
     let before = resident();
     for first in (0..OBJECTS).step_by(OF_EACH) {
         let changes = (first..first + OF_EACH).map(|number| Change {

@@ -24,6 +24,7 @@ use sluice_base::clock::Clock;
 use sluice_controllers::artifacts::Served;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::drift::DriftLimits;
 use sluice_controllers::operation::{Operation, new_id};
 use sluice_controllers::outside::{Outside, Reachable, Web};
 use sluice_controllers::run::{Controller, World, run as run_controllers};
@@ -246,6 +247,10 @@ fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
         requeue_dependency: wanted.requeue_dependency.to_std(),
         interval_jitter: wanted.interval_jitter_percentage,
         drift: wanted.default_drift,
+        drift_limits: DriftLimits {
+            kinds: wanted.drift_max_kinds,
+            objects: wanted.drift_max_objects,
+        },
         external_artifact_hosts: wanted.external_artifact_hosts,
         surroundings: Surroundings(cloud_settings()),
         concurrent_ssa: wanted.concurrent_ssa,

@@ -15,8 +15,6 @@ use sluice_ssa::{Action, Change, ChangeSet, Imprint, ObjectId, ObjectKey, digest
 
 use super::{Drift, DriftMode, Hand, Learned, Opponent, Repair};
 
-/// How many objects are remembered at most.
-const MOST: usize = 200_000;
 /// How long a dry run is good for, whatever the watches say.
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
 /// The mark of an object that is gone; no imprint is likely to be it.
@@ -89,6 +87,8 @@ pub(super) struct Ledger {
     watched: BTreeMap<Topic, Watched>,
     /// How often definitions or webhooks of a cluster changed.
     guards: BTreeMap<String, u64>,
+    /// How many objects are remembered at most.
+    most: usize,
 }
 
 /// Where an object is remembered: below the kind of its topic.
@@ -106,6 +106,11 @@ fn address_of(topic: &Topic, metadata: &ObjectMeta) -> String {
 }
 
 impl Ledger {
+    /// Nothing known yet.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.objects.len()
     }
@@ -359,7 +364,7 @@ impl Ledger {
             if let Some(repair) = repair(change, known, desired) {
                 learned.repairs.push(repair);
             }
-            if known.is_none() && self.objects.len() >= MOST {
+            if known.is_none() && self.objects.len() >= self.most {
                 learned.is_full = false;
                 continue;
             }

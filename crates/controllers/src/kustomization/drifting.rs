@@ -116,6 +116,10 @@ impl Kustomizations {
         let Watching { mode, cluster, .. } = watching;
         let learned = self.drift.learn(&pass.key, *mode, cluster, changes, is_whole);
         if is_whole {
+            // Nothing more is written: what happens from here on is others' doing.
+            for foreign in self.drift.leave(&pass.key) {
+                self.on_foreign(&foreign);
+            }
             let mut limits = self.watch_kinds(pass, watching, changes).await;
             if *mode != DriftMode::Interval && !learned.is_full {
                 limits.push("too many objects are watched".to_owned());
@@ -181,8 +185,11 @@ impl Kustomizations {
             }
         }
         let refused = self.watches.want(&user, wanted);
-        let name = |topic: &Topic| format!("{} is one kind too many to watch", topic.kind);
-        refused.iter().map(name).collect()
+        if refused.is_empty() {
+            return Vec::new();
+        }
+        let kinds: Vec<&str> = refused.iter().map(|topic| topic.kind.as_str()).collect();
+        vec![format!("there are too many kinds to watch: {}", kinds.join(", "))]
     }
 
     /// Nothing of a Kustomization is watched any more.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sluice_controllers::drift::{DriftLimits, DriftMode};
 
 use crate::ground::{
     Ground, config_map, config_map_file, kustomization, namespace, repository, said,
@@ -273,6 +274,64 @@ async fn a_mode_that_is_none_is_said() {
     let started = tokio::time::Instant::now();
     ground.until(&app, is_ready).await;
     assert!(started.elapsed() < Duration::from_secs(2), "an annotation is heard of at once");
+}
+
+/// Past a limit the interval has to do, and that is said; what is watched stays watched.
+#[tokio::test(start_paused = true)]
+async fn more_than_may_be_watched_is_left_to_the_interval() {
+    let (a, b) = (config_map_file("a", "1"), config_map_file("b", "1"));
+    let files = [("one/a.yaml", a.as_str()), ("two/b.yaml", b.as_str())];
+    let too_many = "True LimitReached: too many objects are watched; the interval has to do";
+    let no_kinds = "True LimitReached: there are too many kinds to watch: ConfigMap, MutatingWebhookConfiguration, ValidatingWebhookConfiguration, CustomResourceDefinition; the interval has to do";
+    for (kinds, objects, expected) in [(500, 1, too_many), (0, 500, no_kinds)] {
+        let ground = Ground::with(&files, |settings| {
+            settings.drift = DriftMode::Repair;
+            settings.drift_limits = DriftLimits { kinds, objects };
+        })
+        .await;
+        let (one, two) =
+            (kustomization("one", "one", json!({})), kustomization("two", "two", json!({})));
+        for object in [&one, &two] {
+            ground.apply(object.clone()).await;
+            ground.until(object, is_ready).await;
+        }
+        let said_so = said(&ground.get(&two).await.unwrap(), "Unwatched");
+        assert!(said_so.starts_with(expected), "{said_so}");
+        assert_eq!(said(&ground.get(&one).await.unwrap(), "Unwatched").is_empty(), kinds > 0);
+        for name in ["a", "b"] {
+            ground.apply(changed(name, "foreign")).await;
+        }
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        let is_watched = if kinds > 0 { "1" } else { "foreign" };
+        assert_eq!(ground.get(&config_map("a")).await.unwrap()["data"]["value"], is_watched);
+        assert_eq!(ground.get(&config_map("b")).await.unwrap()["data"]["value"], "foreign");
+        tokio::time::sleep(Duration::from_mins(12)).await;
+        assert_eq!(ground.get(&config_map("b")).await.unwrap()["data"]["value"], "1");
+    }
+}
+
+/// A change is put right although the pass before it still waits for health.
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_health_does_not_hold_a_repair_up() {
+    let large = DEPLOYMENT.replace(
+        "image: 'registry.test/web:1'",
+        "image: 'registry.test/web:1', resources: {requests: {cpu: '4000'}}",
+    );
+    let a = config_map_file("a", "1");
+    let files = [("app/web.yaml", large.as_str()), ("app/a.yaml", a.as_str())];
+    let ground = Ground::with(&files, |_| {}).await;
+    let spec = json!({"wait": true, "timeout": "30m", "interval": "1h"});
+    let app = with_drift(kustomization("app", "app", spec), "repair");
+    ground.apply(app.clone()).await;
+    ground.until(&app, |it| said(it, "Healthy").starts_with("Unknown Progressing")).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    ground.apply(changed("a", "foreign")).await;
+    let started = tokio::time::Instant::now();
+    ground.until(&config_map("a"), |it| it["data"]["value"] == "1").await;
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    let events = ground.events("app").await;
+    let told = "Normal HealthCheckCanceled: Health checks canceled due to new reconciliation triggered by ConfigMap/apps/a";
+    assert!(events.iter().any(|event| event == told), "{events:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -209,6 +209,22 @@ async fn sources_may_differ() {
     assert_moved(&ground, &uid).await;
 }
 
+/// Nobody keeps another's object alive by naming it: only who may apply it can want it.
+#[tokio::test(start_paused = true)]
+async fn a_tenant_cannot_hold_on_to_what_is_not_its_own() {
+    let (a, x) = (config_map_file("a", "1"), config_map_file("x", "mine"));
+    let ground = Ground::with(&[("old/a.yaml", &a), ("old/x.yaml", &x)], |_| {}).await;
+    ground.apply(old()).await;
+    ground.until(&old(), |it| said(it, "Ready").starts_with("True")).await;
+    let tenant = kustomization(NEW, "new", json!({"serviceAccountName": "tenant"}));
+    ground.apply(tenant.clone()).await;
+    let claimed = ground.commit("a tenant names x", &[("old/a.yaml", &a), ("new/x.yaml", &x)]);
+    ground.until(&tenant, |it| said(it, "Ready").contains("(Forbidden)")).await;
+    let done = ground.until(&old(), |it| is_at(it, &claimed)).await;
+    assert!(ground.get(&config_map("x")).await.is_none(), "the tenant has no right to it");
+    assert_eq!(said(&done, "HandingOver"), "");
+}
+
 /// The controllers are killed after each of their writes in turn, with either order before them.
 #[tokio::test(start_paused = true)]
 async fn a_crash_in_between_deletes_nothing() {

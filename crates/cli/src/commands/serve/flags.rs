@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sluice_base::duration::GoDuration;
-use sluice_controllers::drift::DriftMode;
+use sluice_controllers::drift::{DriftLimits, DriftMode};
 use sluice_controllers::run::Controller;
 use sluice_runtime::lease::Terms;
 use sluice_runtime::queue::Backoff;
@@ -89,6 +89,12 @@ pub(crate) struct Arguments {
     /// What is done about changes in the cluster where no annotation says it: interval, warn or repair.
     #[arg(long, default_value = "interval", value_name = "MODE")]
     pub(super) default_drift: DriftMode,
+    /// How many kinds are watched at most for changes of others; beyond, the interval has to do.
+    #[arg(long, default_value_t = DriftLimits::default().kinds, value_name = "NUMBER")]
+    pub(super) drift_max_kinds: usize,
+    /// How many objects are watched at most for changes of others.
+    #[arg(long, default_value_t = DriftLimits::default().objects, value_name = "NUMBER")]
+    pub(super) drift_max_objects: usize,
     /// The first pause after a failure.
     #[arg(long, default_value = "750ms", value_name = "DURATION")]
     min_retry_delay: GoDuration,
