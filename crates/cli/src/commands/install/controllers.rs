@@ -151,5 +151,8 @@ pub(super) fn arguments(plan: &Plan, unit: &Unit<'_>) -> Vec<String> {
     }
     let names: Vec<&str> = unit.components.iter().map(|component| component.name()).collect();
     arguments.push(format!("--controllers={}", names.join(",")));
+    if unit.applies() && plan.watches_sources() {
+        arguments.push("--feature-gates=ExternalArtifact=true".to_owned());
+    }
     arguments
 }

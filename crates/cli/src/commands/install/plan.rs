@@ -23,25 +23,26 @@ pub(crate) enum Profile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Component {
     Source,
+    Watcher,
     Kustomize,
 }
 
 /// Flux's controllers that this program is not yet.
-const ELSEWHERE: [&str; 5] = [
+const ELSEWHERE: [&str; 4] = [
     "helm-controller",
     "notification-controller",
     "image-reflector-controller",
     "image-automation-controller",
-    "source-watcher",
 ];
 
 impl Component {
-    const ALL: [Self; 2] = [Self::Source, Self::Kustomize];
+    const ALL: [Self; 3] = [Self::Source, Self::Watcher, Self::Kustomize];
 
     /// Flux's name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Source => "source-controller",
+            Self::Watcher => "source-watcher",
             Self::Kustomize => "kustomize-controller",
         }
     }
@@ -99,10 +100,15 @@ pub(crate) struct Unit<'a> {
     pub(crate) components: &'a [Component],
 }
 
+/// A Deployment is named after the first that runs in it.
+fn name(components: &[Component]) -> &'static str {
+    components.first().map_or("sluice", |component| component.name())
+}
+
 impl Unit<'_> {
     /// Whether artifacts are made here.
     pub(crate) fn fetches(&self) -> bool {
-        self.components.contains(&Component::Source)
+        !self.applies() || self.components.len() > 1
     }
 
     /// Whether objects are applied from here.
@@ -114,17 +120,21 @@ impl Unit<'_> {
 impl Plan {
     /// The Deployments.
     pub(crate) fn units(&self) -> Vec<Unit<'_>> {
+        let unit = |components| Unit { name: name(components), components };
         match self.profile {
             Profile::Single => vec![Unit { name: "sluice", components: &self.components }],
+            // What makes artifacts shares a store; they are in order, so it comes first.
             Profile::Split => self
                 .components
-                .chunks(1)
-                .map(|components| Unit {
-                    name: components.first().map_or("sluice", |component| component.name()),
-                    components,
-                })
+                .chunk_by(|_, next| *next != Component::Kustomize)
+                .map(unit)
                 .collect(),
         }
+    }
+
+    /// Whether artifacts are made of parts of others.
+    pub(crate) fn watches_sources(&self) -> bool {
+        self.components.contains(&Component::Watcher)
     }
 
     /// The name of an object that there may be one of for each installation.

@@ -160,6 +160,29 @@ fn the_exported_file_holds_the_objects() {
     assert_eq!(read, manifests(&plan));
 }
 
+/// What makes artifacts shares a store, and those that apply are told to take them.
+#[test]
+fn the_watcher_runs_beside_the_sources() {
+    let names = ["source-watcher", "kustomize-controller", "source-controller"].map(str::to_owned);
+    let components = plan::components(names.iter()).map_err(|it| it.message().to_owned()).unwrap();
+    let plan = Plan { components, ..plan(Profile::Split) };
+    let deployments = manifests(&plan).into_iter().filter(|it| it["kind"] == "Deployment");
+    let last = |deployment: &Value| {
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        container["args"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned()
+    };
+    let told: Vec<(String, String)> =
+        deployments.map(|deployment| (called(&deployment), last(&deployment))).collect();
+    let told: Vec<(&str, &str)> = told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("Deployment/source-controller", "--controllers=source-controller,source-watcher"),
+            ("Deployment/kustomize-controller", "--feature-gates=ExternalArtifact=true"),
+        ]
+    );
+}
+
 #[test]
 fn components_of_others_are_refused() {
     let names = ["helm-controller".to_owned()];
