@@ -10,7 +10,7 @@ use kube::runtime::watcher::{Config, Event, watcher};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::platform::{KINDS, Platform, Thing};
+use crate::platform::{BROKEN, KINDS, Platform, Thing};
 use crate::world::User;
 
 /// How long a pass may work on an artifact before another one takes its place, at most.
@@ -111,7 +111,9 @@ impl Facts {
     pub(crate) fn take_name(&self, thing: &Thing) -> bool {
         let mut known = self.known();
         let all: BTreeSet<_> = known.head.parts.keys().copied().collect();
-        known.head.holder(thing, &all).is_none() && known.taken.insert(thing.clone())
+        // A later commit may break again, with the same name.
+        let is_free = thing.name != BROKEN && known.head.holder(thing, &all).is_none();
+        is_free && known.taken.insert(thing.clone())
     }
 
     pub(crate) fn is_taken(&self, thing: &Thing) -> bool {
