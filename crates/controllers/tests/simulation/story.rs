@@ -234,6 +234,8 @@ impl Story {
         let (name, api) = ("extra", self.world.user.kustomizations());
         let found = api.get_opt(name).await.unwrap();
         if self.alive.remove(name) {
+            // One that is suspended would leave its objects behind, as it should.
+            self.patch(name, json!({"spec": {"suspend": false}})).await;
             self.world.wire.note("a user deletes extra");
             self.world.facts.dying(name);
             api.delete(name, &DeleteParams::default()).await.unwrap();
