@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{Event as CoreEvent, EventSource, ObjectReferenc
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as MetaTime;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use sluice_api::crd::Definition;
 use sluice_api::names::events::{GROUP, kind, severity};
 use sluice_base::clock::Clock;
 use tokio::sync::mpsc;
@@ -49,6 +50,34 @@ pub struct Event {
     pub message: String,
     /// What else is known, with the kind's group in front of each key.
     pub metadata: BTreeMap<String, String>,
+}
+
+impl Event {
+    /// An event about an object of a kind, with its annotations and nothing else known.
+    pub fn about(
+        definition: &Definition,
+        meta: &ObjectMeta,
+        severity: Severity,
+        reason: &str,
+        message: &str,
+    ) -> Self {
+        Self {
+            object: ObjectReference {
+                api_version: Some(definition.api_version()),
+                kind: Some(definition.kind.to_owned()),
+                namespace: meta.namespace.clone(),
+                name: meta.name.clone(),
+                uid: meta.uid.clone(),
+                resource_version: meta.resource_version.clone(),
+                field_path: None,
+            },
+            annotations: meta.annotations.clone().unwrap_or_default(),
+            severity,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            metadata: BTreeMap::new(),
+        }
+    }
 }
 
 /// Sends a payload to the notification receiver.

@@ -1,9 +1,7 @@
 //! One pass over an ArtifactGenerator: what its status is to say, and the one place that writes it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::{Value, json};
 use sluice_api::crd::CustomResource as _;
 use sluice_api::extensions::artifactgenerator::{ArtifactGenerator, ArtifactGeneratorStatus};
@@ -116,22 +114,8 @@ impl<'c> Pass<'c> {
 
     /// Says what happened.
     pub(super) fn event(&self, severity: Severity, reason: &str, message: &str) {
-        let meta = &self.object.metadata;
-        self.controller.context.recorder.record(Event {
-            object: ObjectReference {
-                api_version: Some(ArtifactGenerator::DEFINITION.api_version()),
-                kind: Some(ArtifactGenerator::DEFINITION.kind.to_owned()),
-                namespace: meta.namespace.clone(),
-                name: meta.name.clone(),
-                uid: meta.uid.clone(),
-                resource_version: meta.resource_version.clone(),
-                field_path: None,
-            },
-            annotations: meta.annotations.clone().unwrap_or_default(),
-            severity,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            metadata: BTreeMap::new(),
-        });
+        let (definition, meta) = (&ArtifactGenerator::DEFINITION, &self.object.metadata);
+        let event = Event::about(definition, meta, severity, reason, message);
+        self.controller.context.recorder.record(event);
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::Value;
 use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::GROUP;
@@ -214,22 +213,8 @@ impl<'c> Pass<'c> {
             metadata.insert(name.to_owned(), value.clone());
         }
         let metadata = metadata.into_iter().map(|(name, value)| (format!("{GROUP}/{name}"), value));
-        let meta = &self.object.metadata;
-        self.context.recorder.record(Event {
-            object: ObjectReference {
-                api_version: Some(self.object.api_version.clone()),
-                kind: Some(self.object.kind.clone()),
-                namespace: meta.namespace.clone(),
-                name: meta.name.clone(),
-                uid: meta.uid.clone(),
-                resource_version: meta.resource_version.clone(),
-                field_path: None,
-            },
-            annotations: meta.annotations.clone().unwrap_or_default(),
-            severity: level,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            metadata: metadata.collect(),
-        });
+        let (definition, meta) = (&Kustomization::DEFINITION, &self.object.metadata);
+        let about = Event::about(definition, meta, level, reason, message);
+        self.context.recorder.record(Event { metadata: metadata.collect(), ..about });
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::{Value, json};
 use sluice_api::names::conditions::{ARTIFACT_IN_STORAGE, READY};
 use sluice_api::names::events::{DIGEST, REVISION};
@@ -138,22 +137,7 @@ impl<'c, K: SourceKind> Pass<'c, K> {
         message: &str,
         metadata: BTreeMap<String, String>,
     ) {
-        let meta = self.object.meta();
-        self.controller.context.recorder.record(Event {
-            object: ObjectReference {
-                api_version: Some(K::DEFINITION.api_version()),
-                kind: Some(K::DEFINITION.kind.to_owned()),
-                namespace: meta.namespace.clone(),
-                name: meta.name.clone(),
-                uid: meta.uid.clone(),
-                resource_version: meta.resource_version.clone(),
-                field_path: None,
-            },
-            annotations: meta.annotations.clone().unwrap_or_default(),
-            severity,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            metadata,
-        });
+        let about = Event::about(&K::DEFINITION, self.object.meta(), severity, reason, message);
+        self.controller.context.recorder.record(Event { metadata, ..about });
     }
 }
