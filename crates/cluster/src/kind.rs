@@ -16,6 +16,7 @@ use serde_json::Value;
 use sluice_schema::field::FieldError;
 
 use crate::status::Status;
+use crate::store::index::Term;
 
 /// What a hook may know about the request it serves.
 pub struct Context<'a> {
@@ -39,6 +40,8 @@ pub trait World {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, of one namespace or (with `None`) of all, in key order.
     fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
+    /// The objects of a resource that are found by a term.
+    fn holding(&self, group: &str, resource: &str, term: Term) -> Vec<Arc<Value>>;
     /// A number below `bound` from the cluster's seed.
     fn random(&self, bound: u64) -> u64;
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::metadata;
 use crate::resource::Resource;
 use crate::status::Status;
+use crate::store::index::Term;
 
 /// What labels must be like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +58,30 @@ impl LabelSelector {
         Some(Self(out))
     }
 
+    /// The selector that wants these labels.
+    pub(crate) fn equal(labels: &[(&str, &str)]) -> Self {
+        let wanted = labels
+            .iter()
+            .map(|(key, value)| Requirement::In((*key).to_owned(), vec![(*value).to_owned()]));
+        Self(wanted.collect())
+    }
+
     /// Whether it selects everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What the objects that it names are found by: one question for each label that has to have
+    /// one of some values.
+    pub(crate) fn questions(&self) -> Vec<Vec<Term>> {
+        let questions = self.0.iter().filter_map(|requirement| match requirement {
+            Requirement::In(key, values) => {
+                let label = |value: &String| Term::Label(key.clone(), value.clone());
+                Some(values.iter().map(label).collect())
+            }
+            _ => None,
+        });
+        questions.collect()
     }
 
     /// Whether the object's labels fit.

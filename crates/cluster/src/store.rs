@@ -5,13 +5,16 @@
 //! queue events: they hold a cursor into a bounded history, and one that falls behind the history
 //! is told so (410), as with a compacted etcd.
 
+pub(crate) mod index;
 pub(crate) mod watch;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+
+use index::{Index, Term};
 
 /// What an object is filed under: the group and the plural name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +37,7 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
 /// An object as it is stored, in its storage version, with the revision of its last write.
 #[derive(Debug)]
 pub(crate) struct Stored {
-    pub(crate) value: Value,
+    pub(crate) value: Arc<Value>,
     pub(crate) revision: u64,
 }
 
@@ -55,6 +58,14 @@ pub(crate) struct Event {
     pub(crate) object: Arc<Stored>,
     /// The state before.
     pub(crate) previous: Option<Arc<Stored>>,
+}
+
+impl Event {
+    /// What the object is, and what it was before.
+    pub(crate) fn states(&self) -> Vec<&Value> {
+        let before = self.previous.as_ref().map(|previous| previous.value.as_ref());
+        [self.object.value.as_ref()].into_iter().chain(before).collect()
+    }
 }
 
 /// Why a write was not done.
@@ -80,6 +91,7 @@ pub(crate) enum Unreadable {
 #[derive(Debug, Default)]
 struct Table {
     objects: BTreeMap<Arc<str>, Arc<Stored>>,
+    index: Index,
     history: VecDeque<Event>,
     /// Events up to and including this revision are gone from the history.
     compacted: u64,
@@ -164,32 +176,58 @@ impl Store {
         };
         let start = after.map_or(Bound::Included(prefix), Bound::Excluded);
         let range = (start, Bound::<&str>::Unbounded);
-        let mut items: BTreeMap<Arc<str>, Arc<Stored>> = table
+        let present = table
             .objects
             .range::<str, _>(range)
             .take_while(|(key, _)| key.starts_with(prefix))
-            .map(|(key, object)| (key.clone(), object.clone()))
-            .collect();
-        if revision < now {
-            if revision < table.compacted {
-                return Err(Unreadable::Compacted);
+            .map(|(key, object)| (key.clone(), object.clone()));
+        if revision == now {
+            return Ok(Listing { items: present.collect(), revision });
+        }
+        if revision < table.compacted {
+            return Err(Unreadable::Compacted);
+        }
+        let mut items: BTreeMap<Arc<str>, Arc<Stored>> = present.collect();
+        for event in table.history.iter().rev() {
+            if event.object.revision <= revision {
+                break;
             }
-            for event in table.history.iter().rev() {
-                if event.object.revision <= revision {
-                    break;
-                }
-                let in_range = event.key.starts_with(prefix)
-                    && after.is_none_or(|after| event.key.as_ref() > after);
-                if !in_range {
-                    continue;
-                }
-                match &event.previous {
-                    Some(previous) => items.insert(event.key.clone(), previous.clone()),
-                    None => items.remove(&event.key),
-                };
+            let in_range = event.key.starts_with(prefix)
+                && after.is_none_or(|after| event.key.as_ref() > after);
+            if !in_range {
+                continue;
             }
+            match &event.previous {
+                Some(previous) => items.insert(event.key.clone(), previous.clone()),
+                None => items.remove(&event.key),
+            };
         }
         Ok(Listing { items: items.into_iter().collect(), revision })
+    }
+
+    /// The present objects below `prefix` that have one of the terms, in key order. Of several such
+    /// questions with the same answer the cheapest is asked; without any, all objects are found.
+    pub(crate) fn find(
+        &self,
+        resource: &GroupResource,
+        prefix: &str,
+        questions: &[Vec<Term>],
+    ) -> Vec<Arc<Stored>> {
+        let tables = self.lock();
+        let Some(table) = tables.by_resource.get(resource) else { return Vec::new() };
+        let cost = |terms: &&Vec<Term>| -> usize {
+            terms.iter().map(|term| table.index.count(term)).sum()
+        };
+        let Some(terms) = questions.iter().min_by_key(cost) else {
+            let below = table.objects.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+            return below
+                .take_while(|(key, _)| key.starts_with(prefix))
+                .map(|(_, object)| object.clone())
+                .collect();
+        };
+        let keys: BTreeSet<&Arc<str>> =
+            terms.iter().flat_map(|term| table.index.keys(term, prefix)).collect();
+        keys.into_iter().filter_map(|key| table.objects.get(key).cloned()).collect()
     }
 
     /// Files a new object.
@@ -227,7 +265,7 @@ impl Store {
         read: u64,
     ) -> Result<Arc<Stored>, Refused> {
         let mut tables = self.lock();
-        let last = check_unchanged(&tables, resource, key, read)?.value.clone();
+        let last = check_unchanged(&tables, resource, key, read)?.value.as_ref().clone();
         let revision = tables.revision + 1;
         let object = Arc::new(stamped(last, revision));
         self.record(&mut tables, resource, key, Change::Deleted, object.clone());
@@ -269,6 +307,8 @@ impl Store {
         } else {
             table.objects.insert(key.clone(), object.clone())
         };
+        let after = (change != Change::Deleted).then_some(object.value.as_ref());
+        table.index.follow(&key, previous.as_ref().map(|old| old.value.as_ref()), after);
         let revision = object.revision;
         table.history.push_back(Event { change, key, object, previous });
         while table.history.len() > self.history_limit {
@@ -347,7 +387,7 @@ fn stamped(mut value: Value, revision: u64) -> Stored {
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
     }
-    Stored { value, revision }
+    Stored { value: Arc::new(value), revision }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::kind::{Context, World};
 use crate::resource::Resource;
 use crate::state::State;
 use crate::store::GroupResource;
+use crate::store::index::Term;
 
 /// Somebody who is about to write objects of one resource.
 pub(crate) struct Writer<'a> {
@@ -85,18 +86,18 @@ impl World for State {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let key = crate::store::key(namespace, name);
         let stored = self.store.get(&GroupResource::new(group, resource), &key)?;
-        Some(Arc::new(stored.value.clone()))
+        Some(stored.value.clone())
     }
 
     fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
         let prefix = namespace.map(|name| format!("{name}/")).unwrap_or_default();
-        self.store
-            .list(&GroupResource::new(group, resource), &prefix, None, None)
-            .map(|listing| listing.items)
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(_, stored)| Arc::new(stored.value.clone()))
-            .collect()
+        let found = self.store.find(&GroupResource::new(group, resource), &prefix, &[]);
+        found.iter().map(|stored| stored.value.clone()).collect()
+    }
+
+    fn holding(&self, group: &str, resource: &str, term: Term) -> Vec<Arc<Value>> {
+        let found = self.store.find(&GroupResource::new(group, resource), "", &[vec![term]]);
+        found.iter().map(|stored| stored.value.clone()).collect()
     }
 
     fn random(&self, bound: u64) -> u64 {

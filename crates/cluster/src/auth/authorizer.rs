@@ -163,7 +163,7 @@ impl Known {
                 continue;
             }
             for event in watch.take().ok()? {
-                let object = (event.change != Change::Deleted).then_some(&event.object.value);
+                let object = (event.change != Change::Deleted).then_some(&*event.object.value);
                 self.policy.set(*binds, &event.key, object);
             }
         }

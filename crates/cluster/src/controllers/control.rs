@@ -12,11 +12,13 @@ use super::Key;
 use super::recorder::Recorder;
 use crate::auth::User;
 use crate::resource::Resource;
+use crate::selector::LabelSelector;
 use crate::state::State;
 use crate::status::Status;
+use crate::store::index::Term;
 use crate::store::{GroupResource, Stored};
 use crate::write::{DeleteOptions, Precondition, Writer};
-use crate::{decode, managed};
+use crate::{decode, managed, metadata};
 
 /// Whose work a write is: the user it is done as and the owner of the fields.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +40,7 @@ pub(crate) struct Object(Arc<Stored>);
 impl Object {
     /// A copy to be changed.
     pub(crate) fn to_value(&self) -> Value {
-        self.0.value.clone()
+        self.0.value.as_ref().clone()
     }
 }
 
@@ -101,22 +103,84 @@ impl Control {
         resource: &str,
         namespace: Option<&str>,
     ) -> Vec<Object> {
-        let prefix = namespace.map(|name| format!("{name}/")).unwrap_or_default();
-        self.state
-            .store
-            .list(&GroupResource::new(group, resource), &prefix, None, None)
-            .map(|listing| listing.items)
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(_, stored)| Object(stored))
+        self.find(group, resource, namespace.unwrap_or_default(), &[])
+    }
+
+    /// The objects of a resource in a namespace that a selector names.
+    pub(crate) fn selected(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: &str,
+        selector: &LabelSelector,
+    ) -> Vec<Object> {
+        let mut found = self.find(group, resource, namespace, &selector.questions());
+        found.retain(|object| selector.matches(object));
+        found
+    }
+
+    /// The objects of a resource that an object controls.
+    pub(crate) fn controlled(&self, group: &str, resource: &str, owner: &Value) -> Vec<Object> {
+        let question = vec![Term::Controller(metadata::uid(owner).to_owned())];
+        self.find(group, resource, metadata::namespace(owner), &[question])
+    }
+
+    /// The objects of a resource that an object controls, and those that it might adopt: their
+    /// labels fit.
+    pub(crate) fn claimable(
+        &self,
+        group: &str,
+        resource: &str,
+        owner: &Value,
+        selector: &LabelSelector,
+    ) -> Vec<Object> {
+        let mut found = self.selected(group, resource, metadata::namespace(owner), selector);
+        let strays = self.controlled(group, resource, owner);
+        found.extend(strays.into_iter().filter(|object| !selector.matches(object)));
+        found.sort_by(|left, right| metadata::name(left).cmp(metadata::name(right)));
+        found
+    }
+
+    /// The objects of a resource whose `spec.selector` names an object of their namespace, as it is
+    /// or as it was.
+    pub(crate) fn selecting(
+        &self,
+        group: &str,
+        resource: &str,
+        states: &[&Value],
+        selector: impl Fn(&Value) -> Option<LabelSelector>,
+    ) -> Vec<Key> {
+        let namespace = states.first().map(|object| metadata::namespace(object));
+        let question = states.iter().flat_map(|object| Term::selecting(object)).collect();
+        self.find(group, resource, namespace.unwrap_or_default(), &[question])
+            .iter()
+            .filter(|found| {
+                selector(found)
+                    .is_some_and(|selector| states.iter().any(|object| selector.matches(object)))
+            })
+            .map(|found| {
+                Key::new(group, resource, metadata::namespace(found), metadata::name(found))
+            })
             .collect()
+    }
+
+    fn find(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: &str,
+        questions: &[Vec<Term>],
+    ) -> Vec<Object> {
+        let prefix = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
+        let found = self.state.store.find(&GroupResource::new(group, resource), &prefix, questions);
+        found.into_iter().map(Object).collect()
     }
 
     /// The object of a key, in its storage version.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Value>> {
         let stored =
             self.state.store.get(&key.resource, &crate::store::key(&key.namespace, &key.name))?;
-        Some(Arc::new(stored.value.clone()))
+        Some(stored.value.clone())
     }
 
     /// The objects of a resource in one namespace, or in all.

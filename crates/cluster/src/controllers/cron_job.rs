@@ -68,8 +68,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn jobs(&self) -> Vec<Object> {
-        let mut jobs = self.control.objects("batch", "jobs", Some(&self.key.namespace));
-        jobs.retain(|job| pods::is_controlled_by(job, &self.cron));
+        let mut jobs = self.control.controlled("batch", "jobs", &self.cron);
         jobs.sort_by_key(|job| metadata::text(job, "creationTimestamp").to_owned());
         jobs
     }

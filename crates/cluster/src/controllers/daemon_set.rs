@@ -81,11 +81,7 @@ impl Controller for DaemonSetController {
                 failed = !look.manage(&pods).await;
                 look.roll(&pods).await;
             }
-            let current: Vec<Object> = control
-                .objects("", "pods", Some(&key.namespace))
-                .into_iter()
-                .filter(|pod| pods::is_controlled_by(pod, &set))
-                .collect();
+            let current = control.controlled("", "pods", &set);
             let status = look.status(&current);
             if !value::same(&status, &set["status"]) {
                 let _ = control

@@ -41,13 +41,8 @@ impl Controller for DeploymentController {
         match (resource.group.as_str(), resource.resource.as_str()) {
             ("apps", "deployments") => vec![Key::of(resource, &event.key)],
             ("apps", "replicasets") => {
-                let mut out: Vec<Key> = event
-                    .previous
-                    .iter()
-                    .map(|previous| &previous.value)
-                    .chain([object])
-                    .filter_map(key_of_owner)
-                    .collect();
+                let mut out: Vec<Key> =
+                    event.states().into_iter().filter_map(key_of_owner).collect();
                 if pods::controller_of(object).is_none() {
                     out.extend(selecting(control, object));
                 }
@@ -87,17 +82,10 @@ fn key_of_owner(set: &Value) -> Option<Key> {
 
 /// The Deployments whose selector names a ReplicaSet.
 fn selecting(control: &Control, set: &Value) -> Vec<Key> {
-    control
-        .objects("apps", "deployments", Some(metadata::namespace(set)))
-        .iter()
-        .filter(|deployment| {
-            LabelSelector::from_object(&deployment["spec"]["selector"])
-                .is_some_and(|selector| !selector.is_empty() && selector.matches(set))
-        })
-        .map(|found| {
-            Key::new("apps", "deployments", metadata::namespace(found), metadata::name(found))
-        })
-        .collect()
+    control.selecting("apps", "deployments", &[set], |deployment| {
+        LabelSelector::from_object(&deployment["spec"]["selector"])
+            .filter(|selector| !selector.is_empty())
+    })
 }
 
 /// One pass over a Deployment. The copy of it is kept up to date with what the pass writes.
@@ -146,7 +134,7 @@ impl Pass<'_> {
     async fn owned(&self, selector: &LabelSelector) -> Vec<Value> {
         let deployment = &self.deployment;
         let mut out = Vec::new();
-        for set in self.control.objects("apps", "replicasets", Some(&self.key.namespace)) {
+        for set in self.control.claimable("apps", "replicasets", deployment, selector) {
             if pods::is_controlled_by(&set, deployment) {
                 out.push(set.to_value());
             } else if pods::controller_of(&set).is_none()

@@ -29,25 +29,9 @@ impl Controller for DisruptionController {
         match (resource.group.as_str(), resource.resource.as_str()) {
             ("policy", "poddisruptionbudgets") => vec![Key::of(resource, &event.key)],
             ("", "pods") => {
-                let pod = &event.object.value;
-                let before = event.previous.as_ref().map(|previous| &previous.value);
-                control
-                    .objects("policy", "poddisruptionbudgets", Some(metadata::namespace(pod)))
-                    .iter()
-                    .filter(|budget| {
-                        LabelSelector::from_object(&budget["spec"]["selector"]).is_some_and(
-                            |selector| {
-                                selector.matches(pod)
-                                    || before.is_some_and(|before| selector.matches(before))
-                            },
-                        )
-                    })
-                    .map(|budget| {
-                        let (namespace, name) =
-                            (metadata::namespace(budget), metadata::name(budget));
-                        Key::new("policy", "poddisruptionbudgets", namespace, name)
-                    })
-                    .collect()
+                control.selecting("policy", "poddisruptionbudgets", &event.states(), |budget| {
+                    LabelSelector::from_object(&budget["spec"]["selector"])
+                })
             }
             _ => Vec::new(),
         }
@@ -57,11 +41,10 @@ impl Controller for DisruptionController {
         Box::pin(async move {
             let Some(budget) = control.object(key) else { return Next::Wait };
             let selector = LabelSelector::from_object(&budget["spec"]["selector"]);
-            let mut pods = control.objects("", "pods", Some(&key.namespace));
-            pods.retain(|pod| {
-                selector.as_ref().is_some_and(|selector| selector.matches(pod))
-                    && !pods::is_finished(pod)
+            let mut pods = selector.map_or_else(Vec::new, |selector| {
+                control.selected("", "pods", &key.namespace, &selector)
             });
+            pods.retain(|pod| !pods::is_finished(pod));
             if pods.is_empty() {
                 let word = Word::normal("NoPods", "No matching pods found");
                 if budget["status"]["observedGeneration"] != budget["metadata"]["generation"] {

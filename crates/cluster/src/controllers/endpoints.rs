@@ -51,21 +51,7 @@ impl Controller for EndpointsController {
                 {
                     return Vec::new();
                 }
-                control
-                    .objects("", "services", Some(metadata::namespace(object)))
-                    .iter()
-                    .filter(|service| {
-                        selector(service).is_some_and(|selector| {
-                            selector.matches(object)
-                                || before.is_some_and(|before| selector.matches(before))
-                        })
-                    })
-                    .map(|service| {
-                        let (namespace, name) =
-                            (metadata::namespace(service), metadata::name(service));
-                        Key::new("", "services", namespace, name)
-                    })
-                    .collect()
+                control.selecting("", "services", &event.states(), selector)
             }
             _ => Vec::new(),
         }
@@ -87,11 +73,9 @@ impl Controller for EndpointsController {
                 return Next::Wait;
             };
             let Some(selector) = selector(&service) else { return Next::Wait };
-            let mut pods = control.objects("", "pods", Some(&key.namespace));
+            let mut pods = control.selected("", "pods", &key.namespace, &selector);
             pods.retain(|pod| {
-                selector.matches(pod)
-                    && !pods::is_finished(pod)
-                    && !value::text(pod, "status.podIP").is_empty()
+                !pods::is_finished(pod) && !value::text(pod, "status.podIP").is_empty()
             });
             sync_slices(control, &service, &pods).await;
             sync_endpoints(control, key, &service, &pods).await;
@@ -207,12 +191,12 @@ async fn sync_slices(control: &Control, service: &Object, pods: &[Object]) {
         }
         wanted.extend(endpoints.chunks(SLICE_SIZE).map(|chunk| (ports.clone(), chunk.to_vec())));
     }
-    let mut known = control.objects("discovery.k8s.io", "endpointslices", Some(namespace));
-    known.retain(|slice| {
-        metadata::entry(slice, "labels", SERVICE_LABEL) == Some(metadata::name(service))
-            && metadata::entry(slice, "labels", MANAGED_BY) == Some(SLICE_CONTROLLER)
-            && !metadata::is_terminating(slice)
-    });
+    let ours = LabelSelector::equal(&[
+        (SERVICE_LABEL, metadata::name(service)),
+        (MANAGED_BY, SLICE_CONTROLLER),
+    ]);
+    let mut known = control.selected("discovery.k8s.io", "endpointslices", namespace, &ours);
+    known.retain(|slice| !metadata::is_terminating(slice));
     let mut known = known.into_iter();
     let mut labels = labels(service);
     labels.insert(SERVICE_LABEL.to_owned(), metadata::name(service).into());

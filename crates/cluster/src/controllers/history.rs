@@ -23,9 +23,7 @@ fn patch(template: &Value) -> Value {
 
 /// The revisions that an object controls, from the oldest to the newest.
 pub(super) fn of(control: &Control, owner: &Value) -> Vec<Object> {
-    let mut found =
-        control.objects("apps", "controllerrevisions", Some(metadata::namespace(owner)));
-    found.retain(|revision| pods::is_controlled_by(revision, owner));
+    let mut found = control.controlled("apps", "controllerrevisions", owner);
     found.sort_by_key(|revision| value::number(revision, "revision"));
     found
 }

@@ -230,11 +230,10 @@ impl Look<'_> {
         if failures == 0 {
             return None;
         }
-        let namespace = Some(self.key.namespace.as_str());
-        let all = self.control.objects("", "pods", namespace);
+        let all = self.control.controlled("", "pods", &self.job);
         let last = all
             .iter()
-            .filter(|pod| pods::is_controlled_by(pod, &self.job) && pods::phase(pod) == "Failed")
+            .filter(|pod| pods::phase(pod) == "Failed")
             .chain(&pods.failed)
             .filter_map(|pod| finished_at(pod))
             .max()?;

@@ -102,7 +102,7 @@ pub(super) async fn claim(
 ) -> Vec<Object> {
     let dying = metadata::is_terminating(owner);
     let mut out = Vec::new();
-    for pod in control.objects("", "pods", Some(metadata::namespace(owner))) {
+    for pod in control.claimable("", "pods", owner, selector) {
         let fits = selector.matches(&pod);
         match controller_of(&pod) {
             Some(found) if found["uid"] == metadata::uid(owner) => {

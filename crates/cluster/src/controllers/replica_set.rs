@@ -1,5 +1,6 @@
 //! ReplicaSets and ReplicationControllers: as many pods as wanted.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -66,19 +67,12 @@ impl Controller for ReplicaController {
         }
         let pod = &event.object.value;
         let mut out: Vec<Key> = event
-            .previous
-            .iter()
-            .map(|previous| &previous.value)
-            .chain([pod])
+            .states()
+            .into_iter()
             .filter_map(|pod| pods::controller_key(pod, self.group, self.kind, self.plural))
             .collect();
         if pods::controller_of(pod).is_none() && pods::is_active(pod) {
-            let sets = control.objects(self.group, self.plural, Some(metadata::namespace(pod)));
-            out.extend(
-                sets.iter()
-                    .filter(|set| selector(set).is_some_and(|selector| selector.matches(pod)))
-                    .map(|set| self.key(set)),
-            );
+            out.extend(control.selecting(self.group, self.plural, &[pod], selector));
         }
         out.sort();
         out.dedup();
@@ -137,10 +131,6 @@ fn selector(set: &Value) -> Option<LabelSelector> {
 }
 
 impl ReplicaController {
-    fn key(&self, set: &Value) -> Key {
-        Key::new(self.group, self.plural, metadata::namespace(set), metadata::name(set))
-    }
-
     /// Makes the pods that are missing, or removes those that are too many.
     async fn manage(
         &self,
@@ -170,21 +160,20 @@ impl ReplicaController {
 
     /// The pods of all sets that have the same controller as this one.
     fn related(&self, control: &Control, set: &Value) -> Vec<Object> {
-        let namespace = Some(metadata::namespace(set));
-        let owner = pods::controller_of(set).map(|owner| owner["uid"].clone());
-        let selectors: Vec<LabelSelector> = control
-            .objects(self.group, self.plural, namespace)
-            .iter()
-            .filter(|other| {
-                metadata::uid(other) == metadata::uid(set)
-                    || (owner.is_some()
-                        && pods::controller_of(other).map(|owner| owner["uid"].clone()) == owner)
-            })
-            .filter_map(|other| selector(other))
-            .collect();
-        let mut pods = control.objects("", "pods", namespace);
-        pods.retain(|pod| selectors.iter().any(|selector| selector.matches(pod)));
-        pods
+        let namespace = metadata::namespace(set);
+        let mut sets = vec![set.clone()];
+        if let Some(owner) = pods::controller_of(set) {
+            let owner = json!({"metadata": {"namespace": namespace, "uid": owner["uid"]}});
+            let others = control.controlled(self.group, self.plural, &owner);
+            let others = others.iter().filter(|other| metadata::uid(other) != metadata::uid(set));
+            sets.extend(others.map(Object::to_value));
+        }
+        let mut pods: BTreeMap<String, Object> = BTreeMap::new();
+        for selector in sets.iter().filter_map(selector) {
+            let named = control.selected("", "pods", namespace, &selector);
+            pods.extend(named.into_iter().map(|pod| (metadata::name(&pod).to_owned(), pod)));
+        }
+        pods.into_values().collect()
     }
 
     fn status(

@@ -80,8 +80,8 @@ impl Controller for StatefulSetController {
 }
 
 fn current_pods(control: &Control, set: &Value) -> Vec<Object> {
-    let mut pods = control.objects("", "pods", Some(metadata::namespace(set)));
-    pods.retain(|found| pods::is_controlled_by(found, set) && pod::ordinal(set, found).is_some());
+    let mut pods = control.controlled("", "pods", set);
+    pods.retain(|found| pod::ordinal(set, found).is_some());
     pods
 }
 

@@ -4,6 +4,7 @@
 //! one when the container starts, one per period while it runs, one when it ends. The annotation
 //! `sluice.dev/simulate-logs` puts other lines in their place, the last of them again and again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -75,7 +76,7 @@ fn plain(text: impl Into<Bytes>) -> Response<Body> {
     body::text(StatusCode::OK, "text/plain", text)
 }
 
-fn pod(call: &Call) -> Result<Value, Status> {
+fn pod(call: &Call) -> Result<Arc<Value>, Status> {
     let stored = call.state.store.get(&call.resource.storage, &call.key());
     stored
         .map(|stored| stored.value.clone())

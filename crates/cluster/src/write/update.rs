@@ -80,7 +80,7 @@ impl Writer<'_> {
         resource.shape.settle(&mut object);
         managed::revert_times(old, &mut object);
         // What reading has filled in is written with the first update.
-        let settled = !resource.hooks.defaults_on_read() || stored.value == *old;
+        let settled = !resource.hooks.defaults_on_read() || *stored.value == *old;
         if object == *old && settled {
             return Ok(Some(Written { object: Arc::new(old.clone()), warnings }));
         }

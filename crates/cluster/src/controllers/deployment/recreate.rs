@@ -30,9 +30,7 @@ impl Pass<'_> {
     }
 
     fn old_pods_run(&self, sets: &Sets) -> bool {
-        let pods = self.control.objects("", "pods", Some(&self.key.namespace));
-        pods.iter().any(|pod| {
-            !pods::is_finished(pod) && sets.old.iter().any(|set| pods::is_controlled_by(pod, set))
-        })
+        let mut pods = sets.old.iter().flat_map(|set| self.control.controlled("", "pods", set));
+        pods.any(|pod| !pods::is_finished(&pod))
     }
 }

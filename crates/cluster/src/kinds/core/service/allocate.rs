@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_schema::field::{FieldError, Path};
@@ -11,6 +10,7 @@ use sluice_schema::field::{FieldError, Path};
 use super::{kind_of, needs_health_port, needs_node_ports, validate};
 use crate::kind::Context;
 use crate::status::Status;
+use crate::store::index::Term;
 use crate::validation::addresses;
 use crate::value::{at, entries, flag, list, list_mut, number, present, set, text, texts};
 
@@ -204,30 +204,28 @@ fn families(object: &mut Value, old: Option<&Value>) -> Result<(), Status> {
     Ok(())
 }
 
-/// What all other Services have.
+fn place(service: &Value) -> (String, String) {
+    let part = |path| text(service, path).to_owned();
+    (part("metadata.namespace"), part("metadata.name"))
+}
+
+/// What a Service may take: nothing that another one has.
 struct Ledger<'a> {
     context: &'a Context<'a>,
-    services: Vec<Arc<Value>>,
+    /// The namespace and the name of the Service.
+    own: (String, String),
+    /// The node ports that it was given just now.
     ports: BTreeSet<i64>,
 }
 
 impl<'a> Ledger<'a> {
     fn new(context: &'a Context<'a>, object: &Value) -> Self {
-        let (namespace, name) = (text(object, "metadata.namespace"), text(object, "metadata.name"));
-        let mut services = context.world.list("", "services", None);
-        services.retain(|service| {
-            text(service, "metadata.namespace") != namespace
-                || text(service, "metadata.name") != name
-        });
-        let ports = services
-            .iter()
-            .flat_map(|service| {
-                let ports = list(service, "spec.ports").iter().map(|port| number(port, "nodePort"));
-                ports.chain([number(service, super::HEALTH_PORT)]).collect::<Vec<_>>()
-            })
-            .filter(|port| *port != 0)
-            .collect();
-        Self { context, services, ports }
+        Self { context, own: place(object), ports: BTreeSet::new() }
+    }
+
+    fn is_taken(&self, term: Term) -> bool {
+        let holders = self.context.world.holding("", "services", term);
+        holders.iter().any(|service| place(service) != self.own)
     }
 
     fn address(&self, object: &mut Value) -> Result<(), Status> {
@@ -235,18 +233,12 @@ impl<'a> Ledger<'a> {
         if kind_of(object) == "ExternalName" || wanted == "None" {
             return Ok(());
         }
-        let taken: BTreeSet<IpAddr> = self
-            .services
-            .iter()
-            .flat_map(|service| texts(service, "spec.clusterIPs"))
-            .filter_map(addresses::parse_legacy)
-            .collect();
         if !wanted.is_empty() {
             let why = match addresses::parse_legacy(wanted) {
                 Some(address) if !addresses::contains(NETWORK, address) => format!(
                     "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
                 ),
-                Some(address) if taken.contains(&address) => {
+                Some(address) if self.is_taken(Term::Address(address)) => {
                     "provided IP is already allocated".to_owned()
                 }
                 _ => return Ok(()),
@@ -261,7 +253,7 @@ impl<'a> Ledger<'a> {
         let start = u32::try_from(self.context.world.random(u64::from(ADDRESSES))).unwrap_or(0);
         let free = (0..ADDRESSES)
             .map(|step| Ipv4Addr::from(FIRST_ADDRESS + (start + step) % ADDRESSES))
-            .find(|address| !taken.contains(&IpAddr::V4(*address)));
+            .find(|address| !self.is_taken(Term::Address(IpAddr::V4(*address))));
         let Some(address) = free else {
             return Err(Status::internal("failed to allocate a serviceIP: range is full"));
         };
@@ -281,7 +273,7 @@ impl<'a> Ledger<'a> {
         let start = i64::try_from(self.context.world.random(PORTS.unsigned_abs())).unwrap_or(0);
         let free = (0..PORTS)
             .map(|step| FIRST_PORT + (start + step) % PORTS)
-            .find(|port| !self.ports.contains(port));
+            .find(|port| !self.ports.contains(port) && !self.is_taken(Term::NodePort(*port)));
         let Some(port) = free else {
             return Err(Status::internal("failed to allocate a nodePort: range is full"));
         };
@@ -297,7 +289,7 @@ impl<'a> Ledger<'a> {
                     .to_owned(),
             );
         }
-        if !self.ports.insert(port) {
+        if self.is_taken(Term::NodePort(port)) || !self.ports.insert(port) {
             return Err("provided port is already allocated".to_owned());
         }
         Ok(())
