@@ -9,7 +9,7 @@ use futures::stream::BoxStream;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Frame;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::negotiate::Encoding;
 use crate::status::Status;
@@ -72,21 +72,41 @@ pub(crate) fn object(code: u16, encoding: Encoding, value: &Value) -> Response<B
     text(code, encoding.content_type(), encode(encoding, value))
 }
 
+/// An answer with a list, whose `items` come from elsewhere; see [`crate::managed::list_json`].
+pub(crate) fn list<'a>(
+    encoding: Encoding,
+    mut list: Map<String, Value>,
+    items: impl IntoIterator<Item = &'a Value>,
+    names: bool,
+) -> Response<Body> {
+    list.insert("items".to_owned(), Value::Null);
+    let written = crate::managed::list_json(&list, items, names);
+    let bytes = match encoding {
+        Encoding::Json | Encoding::Indented => line(encoding, written),
+        Encoding::Yaml => {
+            let value = serde_json::from_str(&written).expect("what was just written is JSON");
+            encode(encoding, &value)
+        }
+    };
+    text(StatusCode::OK, encoding.content_type(), bytes)
+}
+
 /// The bytes of an object.
 pub(crate) fn encode(encoding: Encoding, value: &Value) -> Vec<u8> {
     match encoding {
-        Encoding::Json => {
-            let mut out = crate::managed::to_json(value);
-            out.push('\n');
-            out.into_bytes()
-        }
-        Encoding::Indented => {
-            let mut out = sluice_base::gojson::indent(&crate::managed::to_json(value));
-            out.push('\n');
-            out.into_bytes()
-        }
+        Encoding::Json | Encoding::Indented => line(encoding, crate::managed::to_json(value)),
         Encoding::Yaml => sluice_yaml::from_json(value).into_bytes(),
     }
+}
+
+/// JSON as it is sent: indented where that was asked for, and ended.
+fn line(encoding: Encoding, json: String) -> Vec<u8> {
+    let mut out = match encoding {
+        Encoding::Indented => sluice_base::gojson::indent(&json),
+        _ => json,
+    };
+    out.push('\n');
+    out.into_bytes()
 }
 
 /// An answer that tells of a failure.

@@ -11,8 +11,8 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::write::Writer;
 
-pub(crate) use sluice_schema::managed::object_json as to_json;
 pub(crate) use sluice_schema::managed::revert_times;
+pub(crate) use sluice_schema::managed::{list_json, object_json as to_json};
 
 /// Records a write that is not an apply: `object` with the ownership of changed fields moved to the
 /// writer. A null `live` is a create.

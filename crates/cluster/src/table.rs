@@ -63,8 +63,13 @@ impl Columns {
     }
 
     /// The rows of a list.
-    pub(crate) fn rows(&self, objects: &[Value], include: Include, now: Timestamp) -> Vec<Value> {
-        let mut objects: Vec<&Value> = objects.iter().collect();
+    pub(crate) fn rows<'a>(
+        &self,
+        objects: impl Iterator<Item = &'a Value>,
+        include: Include,
+        now: Timestamp,
+    ) -> Vec<Value> {
+        let mut objects: Vec<&Value> = objects.collect();
         if let Self::BuiltIn(Printer { order: Some(order), .. }) = self {
             objects.sort_by(|left, right| order(left, right));
         }

@@ -5,7 +5,7 @@
 //! - [`update`] is for every write that brings a whole object (create, replace, patches), and
 //!   [`apply`] merges a configuration. Both return the object with its new entries.
 //! - [`scale_entries`] and [`parent_entries`] carry ownership to the scale subresource and back.
-//! - [`object_json`] prints objects with `fieldsV1` in upstream's order.
+//! - [`object_json`] and [`list_json`] print objects with `fieldsV1` in upstream's order.
 //!
 //! Objects come in as the server would write them in the request's version: for a built-in kind with
 //! exactly the fields its Go type writes. What [`apply`] returns may hold nulls where something was
@@ -34,7 +34,7 @@ mod write;
 pub use reset::reset_filters;
 pub use scale::{ReplicasPaths, parent_entries, scale_entries};
 pub use unchanged::revert_times;
-pub use write::{object_json, write_object_json};
+pub use write::{list_json, object_json};
 
 use entries::{Managed, Operation};
 use time::Time;

@@ -1,5 +1,9 @@
 //! GET of a collection: consistent, selected, in pages.
 
+use std::borrow::Cow;
+use std::ops::Deref;
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Response;
@@ -17,9 +21,26 @@ use crate::status::Status;
 use crate::store::Unreadable;
 use crate::table;
 
+/// An object of a list: as it is stored, or made for the version of the request.
+pub(crate) enum Item {
+    Stored(Arc<Value>),
+    Made(Value),
+}
+
+impl Deref for Item {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        match self {
+            Self::Stored(value) => value,
+            Self::Made(value) => value,
+        }
+    }
+}
+
 /// What a list found, in the version of the request.
 pub(crate) struct Selection {
-    pub(crate) items: Vec<Value>,
+    pub(crate) items: Vec<Item>,
     revision: u64,
     continue_token: Option<String>,
     remaining: Option<usize>,
@@ -66,7 +87,10 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
     for (key, stored) in rest.by_ref() {
         let object = call.resource.shape.served(&stored.value);
         if labels.matches(&object) && fields.matches(&call.resource, &object) {
-            items.push(object.into_owned());
+            items.push(match object {
+                Cow::Borrowed(_) => Item::Stored(stored.value.clone()),
+                Cow::Owned(made) => Item::Made(made),
+            });
             last = Some(key);
             if limit.is_some_and(|limit| items.len() >= limit) {
                 break;
@@ -100,28 +124,19 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
     if let Some(remaining) = selection.remaining {
         metadata.insert("remainingItemCount".to_owned(), remaining.into());
     }
+    let items = selection.items.iter().map(Deref::deref);
     let answer = match call.wanted.form {
         Form::Object => {
-            let custom = resource.shape.is_custom();
-            let items: Vec<Value> = selection
-                .items
-                .into_iter()
-                .map(|mut item| {
-                    // Typed lists say the kind once; lists of custom objects with every item.
-                    if !custom && let Some(fields) = item.as_object_mut() {
-                        fields.remove("kind");
-                        fields.remove("apiVersion");
-                    }
-                    item
-                })
-                .collect();
-            json!({
-                "kind": resource.list_kind, "apiVersion": resource.api_version(),
-                "metadata": metadata, "items": items,
-            })
+            let mut list = Map::new();
+            list.insert("kind".to_owned(), resource.list_kind.as_str().into());
+            list.insert("apiVersion".to_owned(), resource.api_version().into());
+            list.insert("metadata".to_owned(), metadata.into());
+            // Typed lists say the kind once; lists of custom objects with every item.
+            let names = !resource.shape.is_custom();
+            return Ok(body::list(call.wanted.encoding, list, items, names));
         }
         Form::Metadata | Form::MetadataList => {
-            let items: Vec<Value> = selection.items.iter().map(table::partial).collect();
+            let items: Vec<Value> = items.map(table::partial).collect();
             // An empty list of this kind is null upstream.
             let items = if items.is_empty() { Value::Null } else { items.into() };
             json!({
@@ -132,7 +147,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
         Form::Table | Form::OldTable => {
             let include = super::include(call)?;
             let now = call.state.clock.now();
-            let rows = resource.columns.rows(&selection.items, include, now);
+            let rows = resource.columns.rows(items, include, now);
             table::table(
                 call.wanted.form,
                 metadata.into(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{object_json, reset_filters, revert_times, validate_entries};
+use super::super::{list_json, object_json, reset_filters, revert_times, validate_entries};
 use crate::smd::{FieldSet, Filter, TypeRef, Unknown, from_fields_v1, write_fields_v1};
 
 fn entry(fields: &Value, time: &str) -> Value {
@@ -28,6 +28,26 @@ fn list_items_are_printed_in_the_order_of_their_values() {
     let by_key = r#""f:ports":{".":{},"k:{\"port\":10}":{},"k:{\"port\":9}":{}}"#;
     let text = object_json(&json!({"type": "ADDED", "object": widget}));
     assert!(text.contains(by_key), "{text}");
+}
+
+#[test]
+fn a_list_is_printed_as_if_its_items_were_in_it() {
+    let fields = json!({"f:ports": {"k:{\"port\":9}": {}, "k:{\"port\":10}": {}}});
+    for (api_version, kind) in [("v1", "Service"), ("example.com/v1", "Widget")] {
+        let item = |name: &str| {
+            json!({"apiVersion": api_version, "kind": kind, "metadata": {
+                "name": name, "managedFields": [entry(&fields, "2024-01-01T00:00:00Z")]}})
+        };
+        let items = [item("a"), item("b")];
+        let mut list = json!({"apiVersion": api_version, "kind": format!("{kind}List"),
+                              "items": items, "metadata": {"resourceVersion": "7"}});
+        let head = list.as_object().cloned().unwrap_or_default();
+        assert_eq!(list_json(&head, &items, false), object_json(&list));
+        for item in list["items"].as_array_mut().into_iter().flatten() {
+            item.as_object_mut().expect("an object").retain(|name, _| name == "metadata");
+        }
+        assert_eq!(list_json(&head, &items, true), object_json(&list), "named by the list");
+    }
 }
 
 #[test]
