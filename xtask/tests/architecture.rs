@@ -41,9 +41,14 @@ const SIBLINGS: [(&str, &str); 8] = [
     ("sluice-schema", "sluice-expr"),
 ];
 
-/// Programs that stand beside the product and may use all of it.
-const ASIDE: [&str; 4] =
-    ["xtask", "sluice-conformance", "sluice-kustomize-conformance", "sluice-bench"];
+/// What stands beside the product and may use all of it; the product uses none of these.
+const ASIDE: [&str; 5] = [
+    "xtask",
+    "sluice-conformance",
+    "sluice-kustomize-conformance",
+    "sluice-bench",
+    "sluice-testkit",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()

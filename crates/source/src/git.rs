@@ -48,5 +48,5 @@ pub use pack::GitLimits;
 pub use remote::{FetchRequest, GitRemote, GitTransport, ObjectFilter, RemoteRef};
 pub use serve::GitServer;
 pub use signature::{TrustedKeys, VerifyError, VerifyMode, verify};
-pub use ssh::SshOptions;
+pub use ssh::{KeyAlgorithm, KeyPair, KeyPairError, ScanError, SshOptions, scan_host_key};
 pub use tree::{Gitlink, Worktree, checkout};

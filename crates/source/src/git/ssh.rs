@@ -1,6 +1,8 @@
 //! Git's smart protocol over SSH: one login, one `git-upload-pack`, as many questions as needed.
 
+mod keypair;
 mod known_hosts;
+mod scan;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +25,9 @@ use super::object::Objects;
 use super::pack::GitLimits;
 use super::protocol::{Advertisement, fetch_request, list_request};
 use super::remote::{FetchRequest, GitRemote, RemoteRef};
+pub use keypair::{KeyAlgorithm, KeyPair, KeyPairError};
 use known_hosts::{HostKey, KnownHosts};
+pub use scan::{ScanError, scan_host_key};
 
 const PORT: u16 = 22;
 

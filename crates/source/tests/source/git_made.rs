@@ -265,7 +265,7 @@ async fn our_server_serves_our_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_server_serves_the_real_git() {
-    if !crate::git_real::is_installed() {
+    if !sluice_testkit::git::is_installed() {
         return;
     }
     let (repositories, made) = (MemoryTransport::default(), made());

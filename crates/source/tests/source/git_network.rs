@@ -21,8 +21,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::git_backend::{Rules, serve};
-use crate::git_real::git;
 use crate::support::{branch, chain, clone, network, request, somebody, tree};
+use sluice_testkit::git::git;
 
 const ANY: &str = "127.0.0.1:0";
 
@@ -244,7 +244,7 @@ async fn a_redirect_is_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_follow_a_redirect_on_their_host_only() {
-    if !crate::git_real::is_installed() {
+    if !sluice_testkit::git::is_installed() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

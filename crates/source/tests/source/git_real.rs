@@ -1,38 +1,14 @@
 //! Repositories that the real git wrote, read over its own server. Without git, nothing to do.
 
 use std::path::Path;
-use std::process::Command;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sluice_source::git::{Cloned, GitAuth, Reference};
+use sluice_testkit::git::{git, is_installed};
 
 use crate::git_backend::{Rules, serve};
 use crate::support::{branch, chain, checkout, clone, listing, network, request};
-
-pub(crate) fn is_installed() -> bool {
-    Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-/// Runs git in a directory and gives what it says.
-pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
-    String::from_utf8_lossy(&git_bytes(directory, arguments)).trim().to_owned()
-}
-
-/// The same, to the byte.
-pub(crate) fn git_bytes(directory: &Path, arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new("git")
-        .current_dir(directory)
-        .args(["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"])
-        .args(["-c", "user.name=T", "-c", "user.email=t@t.test"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .expect("git runs");
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
 
 /// `app.git` with forty commits, tags, a submodule `lib.git`, a link and a script; `empty.git`.
 fn repositories(root: &Path) {

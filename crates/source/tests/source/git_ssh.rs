@@ -1,176 +1,27 @@
 //! Repositories over SSH: our client, and a small server that runs the real `git upload-pack`.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
 
-use russh::keys::ssh_key::PublicKey;
-use russh::keys::{PrivateKey, decode_secret_key};
-use russh::server::{self, Auth, ChannelOpenHandle, Handler, Msg, Session, VerifiedPublicKey};
-use russh::{Channel, ChannelId};
-use sluice_source::git::{AuthError, GitAuth, GitLimits, Network, SshOptions};
+use sluice_source::git::{
+    AuthError, GitAuth, GitLimits, KeyAlgorithm, KeyPair, Network, SshOptions, scan_host_key,
+};
 use sluice_source::http::HttpClients;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use sluice_testkit::git::repository;
+use sluice_testkit::ssh::{Rules, SshServer, is_installed, key};
+use tokio::io::AsyncReadExt as _;
 
-use crate::git_real::{git, is_installed};
 use crate::support::{branch, chain, listing, network, request};
-
-/// What the server is told.
-#[derive(Clone)]
-struct Rules {
-    root: PathBuf,
-    user_key: PublicKey,
-    /// Whether the variable with the protocol's version is passed on.
-    takes_version: bool,
-    logins: Arc<AtomicU32>,
-}
-
-struct Connection {
-    rules: Rules,
-    channel: Option<Channel<Msg>>,
-    version: Option<String>,
-}
-
-impl Handler for Connection {
-    type Error = russh::Error;
-
-    async fn auth_publickey(
-        &mut self,
-        user: &str,
-        key: VerifiedPublicKey<'_>,
-    ) -> Result<Auth, Self::Error> {
-        self.rules.logins.fetch_add(1, Ordering::SeqCst);
-        let is_known = key.public_key.key_data() == self.rules.user_key.key_data();
-        Ok(if user == "git" && is_known { Auth::Accept } else { Auth::reject() })
-    }
-
-    async fn channel_open_session(
-        &mut self,
-        channel: Channel<Msg>,
-        reply: ChannelOpenHandle,
-        _: &mut Session,
-    ) -> Result<(), Self::Error> {
-        self.channel = Some(channel);
-        reply.accept().await;
-        Ok(())
-    }
-
-    async fn env_request(
-        &mut self,
-        _: ChannelId,
-        name: &str,
-        value: &str,
-        _: &mut Session,
-    ) -> Result<(), Self::Error> {
-        if name == "GIT_PROTOCOL" && self.rules.takes_version {
-            self.version = Some(value.to_owned());
-        }
-        Ok(())
-    }
-
-    async fn exec_request(
-        &mut self,
-        id: ChannelId,
-        command: &[u8],
-        session: &mut Session,
-    ) -> Result<(), Self::Error> {
-        let command = String::from_utf8_lossy(command).into_owned();
-        let path =
-            command.trim_start_matches("git-upload-pack '").trim_end_matches('\'').to_owned();
-        let root = self.rules.root.join(path.trim_start_matches('/'));
-        session.channel_success(id)?;
-        let channel = self.channel.take().expect("a channel was opened");
-        let mut program = tokio::process::Command::new("git");
-        program.arg("upload-pack").arg(root).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(version) = &self.version {
-            program.env("GIT_PROTOCOL", version);
-        }
-        let mut child = program.spawn().expect("git runs");
-        tokio::spawn(async move {
-            let mut input = child.stdin.take().expect("piped");
-            let mut output = child.stdout.take().expect("piped");
-            let mut complaint = child.stderr.take().expect("piped");
-            let (mut from, to) = channel.split();
-            let mut reader = from.make_reader();
-            let mut writer = to.make_writer();
-            let mut errors = to.make_writer_ext(Some(1));
-            tokio::select! {
-                () = async { let _ = tokio::io::copy(&mut reader, &mut input).await; } => {}
-                () = async {
-                    let _ = tokio::io::copy(&mut output, &mut writer).await;
-                    let _ = tokio::io::copy(&mut complaint, &mut errors).await;
-                } => {}
-            }
-            let _ = child.kill().await;
-            let _ = to.close().await;
-        });
-        Ok(())
-    }
-}
-
-struct Server {
-    address: SocketAddr,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn serve(rules: Rules, host_key: PrivateKey) -> Server {
-    let config = Arc::new(server::Config {
-        keys: vec![host_key],
-        auth_rejection_time: std::time::Duration::ZERO,
-        ..server::Config::default()
-    });
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
-    let address = listener.local_addr().expect("an address");
-    let task = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let connection = Connection { rules: rules.clone(), channel: None, version: None };
-            if let Ok(session) = server::run_stream(Arc::clone(&config), stream, connection).await {
-                tokio::spawn(session);
-            }
-        }
-    });
-    Server { address, task }
-}
-
-/// A new key pair: the private half as it is stored, and the public line.
-fn key(directory: &Path, name: &str, kind: &[&str], passphrase: &str) -> (String, String) {
-    let path = directory.join(name);
-    let status = Command::new("ssh-keygen")
-        .args(["-q", "-N", passphrase, "-C", "", "-t"])
-        .args(kind)
-        .arg("-f")
-        .arg(&path)
-        .status();
-    assert!(status.expect("ssh-keygen runs").success());
-    let read = |path: PathBuf| std::fs::read_to_string(path).expect("a key");
-    (read(path.clone()), read(path.with_extension("pub")).trim().to_owned())
-}
-
-fn repository(root: &Path) {
-    git(root, &["init", "-q", "app"]);
-    std::fs::write(root.join("app/file"), "over ssh\n").expect("written");
-    git(&root.join("app"), &["add", "."]);
-    git(&root.join("app"), &["commit", "-qm", "one"]);
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_every_kind_open_a_repository() {
-    if !is_installed() || Command::new("ssh-keygen").arg("-?").output().is_err() {
+    if !is_installed() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let root = directory.path();
-    repository(root);
+    repository(root, "app", &[("file", "over ssh\n")]);
     let kinds: [(&[&str], &str, bool); 5] = [
         (&["ed25519"], "", true),
         (&["rsa", "-b", "2048"], "", true),
@@ -179,23 +30,22 @@ async fn keys_of_every_kind_open_a_repository() {
         (&["rsa", "-b", "2048", "-m", "PEM"], "", true),
     ];
     for (index, (kind, passphrase, takes_version)) in kinds.into_iter().enumerate() {
-        let (identity, public) = key(root, &format!("user{index}"), kind, passphrase);
-        let (host, host_public) = key(root, &format!("host{index}"), &["ed25519"], "");
-        let logins = Arc::new(AtomicU32::new(0));
+        let user = key(root, &format!("user{index}"), kind, passphrase);
+        let host = key(root, &format!("host{index}"), &["ed25519"], "");
+        let known_hosts = host.public.clone();
         let rules = Rules {
             root: root.to_owned(),
-            user_key: PublicKey::from_openssh(&public).expect("a key"),
-            takes_version,
-            logins: Arc::clone(&logins),
+            host_keys: vec![host],
+            only_version_zero: !takes_version,
         };
-        let server = serve(rules, decode_secret_key(&host, None).expect("a key")).await;
-        let port = server.address.port();
-        let url = format!("ssh://git@127.0.0.1:{port}/app/.git");
+        let server = SshServer::start(rules).await;
+        server.authorise(&user.public);
+        let url = server.url("app/.git");
         let auth = GitAuth {
             username: "git".into(),
             password: passphrase.into(),
-            identity: identity.into_bytes(),
-            known_hosts: format!("[127.0.0.1]:{port} {host_public}\n").into_bytes(),
+            identity: user.private.into_bytes(),
+            known_hosts: format!("{} {known_hosts}\n", server.name()).into_bytes(),
             ..GitAuth::default()
         };
         let main = request(&url, branch("main"));
@@ -204,9 +54,9 @@ async fn keys_of_every_kind_open_a_repository() {
         let sluice_source::git::Cloned::Checkout(found) = found else { panic!("{found:?}") };
         assert_eq!(listing(&found.files), ["file over ssh"], "{kind:?}");
         // One login serves the refs and the objects.
-        assert_eq!(logins.load(Ordering::SeqCst), 1, "{kind:?}");
+        assert_eq!(server.logins(), 1, "{kind:?}");
 
-        let absent = request(&format!("ssh://git@127.0.0.1:{port}/nope"), branch("main"));
+        let absent = request(&server.url("nope"), branch("main"));
         let error =
             sluice_source::git::clone(&network(), &absent, &auth).await.expect_err("absent");
         assert!(chain(&error).contains("repository not found"), "{}", chain(&error));
@@ -220,27 +70,21 @@ async fn keys_of_every_kind_open_a_repository() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
-    if !is_installed() || Command::new("ssh-keygen").arg("-?").output().is_err() {
+    if !is_installed() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let root = directory.path();
-    repository(root);
-    let (identity, public) = key(root, "user", &["ed25519"], "");
-    let (stranger, _) = key(root, "stranger", &["ed25519"], "");
-    let (host, host_public) = key(root, "host", &["ed25519"], "");
-    let (_, other_public) = key(root, "other", &["ed25519"], "");
-    let logins = Arc::new(AtomicU32::new(0));
-    let rules = Rules {
-        root: root.to_owned(),
-        user_key: PublicKey::from_openssh(&public).expect("a key"),
-        takes_version: true,
-        logins: Arc::clone(&logins),
-    };
-    let server = serve(rules, decode_secret_key(&host, None).expect("a key")).await;
-    let port = server.address.port();
-    let url = format!("ssh://git@127.0.0.1:{port}/app/.git");
-    let name = format!("[127.0.0.1]:{port}");
+    repository(root, "app", &[("file", "over ssh\n")]);
+    let user = key(root, "user", &["ed25519"], "");
+    let stranger = key(root, "stranger", &["ed25519"], "").private;
+    let host = key(root, "host", &["ed25519"], "");
+    let other_public = key(root, "other", &["ed25519"], "").public;
+    let (identity, host_public) = (user.private, host.public.clone());
+    let rules = Rules { root: root.to_owned(), host_keys: vec![host], only_version_zero: false };
+    let server = SshServer::start(rules).await;
+    server.authorise(&user.public);
+    let (url, name) = (server.url("app/.git"), server.name());
     let cases = [
         (
             &identity,
@@ -271,7 +115,7 @@ async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
         assert!(chain(&error).contains(message), "{} does not say {message}", chain(&error));
     }
     // Only the last got as far as showing its key.
-    assert_eq!(logins.load(Ordering::SeqCst), 1);
+    assert_eq!(server.logins(), 1);
     let strict = SshOptions {
         key_exchanges: vec!["curve25519-sha256".into()],
         host_keys: vec!["ssh-ed25519".into()],
@@ -290,4 +134,129 @@ async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
     let transport = Network::new(HttpClients::new(), unknown, GitLimits::default());
     let error = sluice_source::git::clone(&transport, &main, &auth).await.expect_err("refused");
     assert!(chain(&error).contains("unsupported key exchange"), "{}", chain(&error));
+}
+
+/// What ssh-keygen makes of a private key.
+fn public_half(directory: &Path, private: &str) -> String {
+    let path = directory.join("made");
+    std::fs::write(&path, private).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("made private");
+    let output = Command::new("ssh-keygen").arg("-y").arg("-f").arg(&path).output();
+    let output = output.expect("ssh-keygen runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_made_and_a_host_that_was_scanned_are_enough() {
+    if !is_installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path();
+    repository(root, "app", &[("file", "over ssh\n")]);
+    // Of several kinds of keys the host shows the one that flux keeps.
+    let kinds: [(&[&str], &str); 3] = [
+        (&["ed25519"], "ssh-ed25519"),
+        (&["rsa", "-b", "2048"], "ssh-rsa"),
+        (&["ecdsa"], "ecdsa-sha2-nistp256"),
+    ];
+    let mut host_keys = Vec::new();
+    for (index, (kind, shown)) in kinds.into_iter().enumerate() {
+        host_keys.push(key(root, &format!("host{index}"), kind, ""));
+        let rules =
+            Rules { root: root.to_owned(), host_keys: host_keys.clone(), ..Rules::default() };
+        let server = SshServer::start(rules).await;
+        let known = scan_host_key(&format!("127.0.0.1:{}", server.port())).await.expect("scanned");
+        let public = host_keys.last().map(|pair| pair.public.clone()).unwrap_or_default();
+        assert_eq!(known, format!("{} {public}", server.name()), "{shown}");
+        assert!(known.contains(shown), "{known}");
+        assert_eq!(server.logins(), 0);
+    }
+    let rules = Rules { root: root.to_owned(), host_keys, ..Rules::default() };
+    let server = SshServer::start(rules).await;
+    let known_hosts = scan_host_key(&format!("127.0.0.1:{}", server.port())).await.expect("a key");
+    for (algorithm, kind) in [
+        (KeyAlgorithm::Rsa(1024), "ssh-rsa "),
+        (KeyAlgorithm::EcdsaP256, "ecdsa-sha2-nistp256 "),
+        (KeyAlgorithm::EcdsaP384, "ecdsa-sha2-nistp384 "),
+        (KeyAlgorithm::EcdsaP521, "ecdsa-sha2-nistp521 "),
+        (KeyAlgorithm::Ed25519, "ssh-ed25519 "),
+    ] {
+        let made = KeyPair::generate(algorithm).expect("made");
+        assert!(made.public.starts_with(kind), "{}", made.public);
+        assert!(made.private.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        // OpenSSH reads this form of Ed25519 since 9.6 only.
+        if algorithm != KeyAlgorithm::Ed25519 {
+            assert_eq!(public_half(root, &made.private), made.public);
+        }
+        assert_eq!(KeyPair::read(&made.private, "").expect("read").public, made.public);
+        server.authorise(&made.public);
+        let auth = GitAuth {
+            username: "git".into(),
+            identity: made.private.into_bytes(),
+            known_hosts: known_hosts.clone().into_bytes(),
+            ..GitAuth::default()
+        };
+        let main = request(&server.url("app/.git"), branch("main"));
+        let found = sluice_source::git::clone(&network(), &main, &auth).await;
+        assert!(found.is_ok(), "{kind}: {}", found.err().map(|e| chain(&e)).unwrap_or_default());
+    }
+}
+
+#[test]
+fn keys_are_read_from_files_in_every_form() {
+    if !is_installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path();
+    let plain = key(root, "plain", &["ed25519"], "");
+    let locked = key(root, "locked", &["ed25519"], "secret");
+    let pem = key(root, "pem", &["rsa", "-b", "2048", "-m", "PEM"], "");
+    let locked_pem = key(root, "locked-pem", &["rsa", "-b", "2048", "-m", "PEM"], "secret");
+    let modern = key(root, "modern", &["ecdsa", "-m", "PKCS8"], "");
+    let locked_modern = key(root, "locked-modern", &["ecdsa", "-m", "PKCS8"], "secret");
+    for (pair, passphrase) in
+        [(&plain, ""), (&locked, "secret"), (&pem, ""), (&locked_pem, "secret"), (&modern, "")]
+    {
+        let read = KeyPair::read(&pair.private, passphrase).expect("read");
+        assert_eq!((read.private, read.public.trim()), (pair.private.clone(), &*pair.public));
+    }
+    for (text, passphrase, words) in [
+        ("junk", "", "ssh: no key found"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "", "ssh: no key found"),
+        (&*plain.private, "secret", "ssh: key is not password protected"),
+        (&*pem.private, "secret", "ssh: not an encrypted key"),
+        (&*locked.private, "", "ssh: this private key is passphrase protected"),
+        (&*locked.private, "wrong", "x509: decryption password incorrect"),
+        (&*locked_pem.private, "", "ssh: this private key is passphrase protected"),
+        (&*locked_pem.private, "wrong", "x509: decryption password incorrect"),
+        (&*locked_modern.private, "", "ssh: unsupported key type \"ENCRYPTED PRIVATE KEY\""),
+        (&*locked_modern.private, "secret", "ssh: not an encrypted key"),
+        ("-----BEGIN X-----\n-----END X-----\n", "", "ssh: unsupported key type \"X\""),
+    ] {
+        let error = KeyPair::read(text, passphrase).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some(words));
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_be_asked_says_so_in_gos_words() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let asked = format!("127.0.0.1:{port}");
+    let begin = format!("SSH key scan for host {asked} failed, error: ");
+    let silent = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("somebody comes");
+        // What is left unread would make a reset of the end.
+        let _ = stream.read(&mut [0; 4096]).await;
+    });
+    let error = scan_host_key(&asked).await.expect_err("nobody speaks").to_string();
+    assert_eq!(error, format!("{begin}ssh: handshake failed: EOF"));
+    silent.await.expect("it ends");
+    let error = scan_host_key(&asked).await.expect_err("nobody listens").to_string();
+    assert_eq!(error, format!("{begin}dial tcp {asked}: connect: connection refused"));
+    let error = scan_host_key("127.0.0.1:99999").await.expect_err("no port").to_string();
+    assert!(error.ends_with("dial tcp: address 99999: invalid port"), "{error}");
 }

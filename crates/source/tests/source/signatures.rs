@@ -13,7 +13,7 @@ use sluice_source::git::{
 };
 use sluice_source::tree::SourceTree;
 
-use crate::git_real::{git, git_bytes, is_installed};
+use sluice_testkit::git::{git, git_bytes, is_installed};
 
 fn has(program: &str, argument: &str) -> bool {
     Command::new(program).arg(argument).output().is_ok()

@@ -1,0 +1,153 @@
+//! Asks a host for its key, to be written into `known_hosts`. Nothing is proven by that: whoever scans
+//! trusts the network this once.
+
+use std::borrow::Cow;
+use std::io::{Error, ErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use russh::Preferred;
+use russh::client::{self, Handler};
+use russh::keys::PublicKeyOrCertificate;
+use russh::keys::ssh_key::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
+use tokio::net::TcpStream;
+
+/// How long a host may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The kinds of keys in the order in which Go's client wants them: of a host that has several, `flux`
+/// keeps the first of these.
+const WANTED: [Algorithm; 7] = [
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP521 },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha512) },
+    Algorithm::Rsa { hash: None },
+    Algorithm::Ed25519,
+];
+
+/// Why a host showed no key, in the words of Go's libraries.
+#[derive(Debug, thiserror::Error)]
+#[error("SSH key scan for host {host} failed, error: {why}")]
+pub struct ScanError {
+    host: String,
+    why: String,
+}
+
+/// The line of `known_hosts` for a host, which is a name or an address, with or without a port.
+/// Dropping the future closes the connection.
+pub async fn scan_host_key(host: &str) -> Result<String, ScanError> {
+    let (name, port) = split(host);
+    let asked = format!("{}:{port}", bracketed(name));
+    let failed = |why: String| ScanError { host: asked.clone(), why };
+    let Ok(number) = port.parse::<u16>() else {
+        return Err(failed(format!("dial tcp: address {port}: invalid port")));
+    };
+    let shown = tokio::time::timeout(TIMEOUT, ask(name, number, &asked)).await;
+    let key =
+        shown.unwrap_or_else(|_| Err(format!("dial tcp {asked}: i/o timeout"))).map_err(failed)?;
+    let data = key.to_bytes().map_err(|error| failed(error.to_string()))?;
+    let known = match port {
+        "22" => bracketed(name),
+        _ => format!("[{name}]:{port}"),
+    };
+    // A key of RSA is of the kind `ssh-rsa`, however it signs.
+    let kind = key.algorithm();
+    Ok(format!("{known} {} {}", kind.as_str(), BASE64_STANDARD.encode(data)))
+}
+
+/// Name and port; 22 where none is written.
+fn split(host: &str) -> (&str, &str) {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, port),
+        _ => (host, "22"),
+    };
+    (name.trim_matches(['[', ']']), port)
+}
+
+/// An address of version 6 stands in brackets.
+fn bracketed(name: &str) -> String {
+    if name.contains(':') { format!("[{name}]") } else { name.to_owned() }
+}
+
+async fn ask(name: &str, port: u16, asked: &str) -> Result<PublicKey, String> {
+    let stream = TcpStream::connect((name, port)).await;
+    let stream = stream.map_err(|error| dial_words(&error, name, asked))?;
+    let config = client::Config {
+        preferred: Preferred { key: Cow::Borrowed(&WANTED), ..Preferred::DEFAULT },
+        ..client::Config::default()
+    };
+    let collector = Collector::default();
+    let shown = Arc::clone(&collector.shown);
+    let session = client::connect_stream(Arc::new(config), stream, collector).await;
+    // The key is all that is wanted; the rest of the greeting fails, since nobody logs in.
+    let key = shown.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (key, session) {
+        (Some(key), _) => Ok(key),
+        (None, Err(error)) => Err(format!("ssh: handshake failed: {}", handshake_words(&error))),
+        (None, Ok(_)) => Err("ssh: handshake failed: the host shows no key".to_owned()),
+    }
+}
+
+fn dial_words(error: &Error, name: &str, asked: &str) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => format!("dial tcp {asked}: connect: connection refused"),
+        ErrorKind::NetworkUnreachable => {
+            format!("dial tcp {asked}: connect: network is unreachable")
+        }
+        ErrorKind::HostUnreachable => format!("dial tcp {asked}: connect: no route to host"),
+        // The resolver's refusals have no kind of their own.
+        _ if error.raw_os_error().is_none() => format!("dial tcp: lookup {name}: no such host"),
+        _ => format!("dial tcp {asked}: {error}"),
+    }
+}
+
+fn handshake_words(error: &russh::Error) -> String {
+    match error {
+        russh::Error::Disconnect | russh::Error::HUP => "EOF".to_owned(),
+        russh::Error::IO(error) if error.kind() == ErrorKind::UnexpectedEof => "EOF".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Takes whatever key is shown, and goes.
+#[derive(Default)]
+struct Collector {
+    shown: Arc<Mutex<Option<PublicKey>>>,
+}
+
+impl Handler for Collector {
+    type Error = russh::Error;
+
+    async fn check_server_key(
+        &mut self,
+        shown: &PublicKeyOrCertificate,
+    ) -> Result<bool, Self::Error> {
+        if let PublicKeyOrCertificate::PublicKey { key, .. } = shown {
+            *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn hosts_have_ports() {
+        for (host, name, port) in [
+            ("git.test", "git.test", "22"),
+            ("git.test:2222", "git.test", "2222"),
+            ("[::1]", "::1", "22"),
+            ("[::1]:2222", "::1", "2222"),
+            ("::1", "::1", "22"),
+            ("", "", "22"),
+        ] {
+            assert_eq!(split(host), (name, port), "{host}");
+        }
+    }
+}
