@@ -27,6 +27,7 @@ pub mod operator;
 pub mod schema;
 pub mod shared;
 pub mod source;
+pub mod versions;
 
 use serde_json::Value;
 

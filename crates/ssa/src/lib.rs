@@ -29,6 +29,7 @@ mod metadata;
 mod normalise;
 mod object;
 mod order;
+pub mod outdated;
 mod prune;
 mod resource;
 mod wait;

@@ -42,4 +42,6 @@ pub mod reasons {
     pub const LIMIT_REACHED: &str = "LimitReached";
     /// Somebody else holds the object.
     pub const CLAIMED: &str = "Claimed";
+    /// Objects are written for API versions of Flux that are served no longer.
+    pub const OUTDATED_VERSION: &str = "OutdatedVersion";
 }

@@ -4,12 +4,15 @@ use sluice_api::names::reasons::{
     HEALTH_CHECK_FAILED, PROGRESSING, PRUNE_FAILED, RECONCILIATION_FAILED, RECONCILIATION_SUCCEEDED,
 };
 use sluice_api::names::sluice::conditions::HANDING_OVER;
+use sluice_api::names::sluice::reasons::OUTDATED_VERSION;
 use sluice_api::shared::artifact::Artifact;
 use sluice_runtime::events::Severity;
 use sluice_ssa::{
     Action, Applier, ApplyOptions, DeleteOptions, HealthChecks, IgnoreRules, Inventory, Owner,
+    outdated,
 };
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use super::Kustomizations;
 use super::access::Target;
@@ -92,6 +95,11 @@ impl Kustomizations {
                     self.prune(pass, &applier, &owner, artifact, &old, &done, &digest).await?;
                 }
                 self.learn(pass, &watching, &error.changes, false).await;
+                // Beside what Flux says, which stays as it is.
+                if let Some(advice) = outdated::advice(&error.failures) {
+                    warn!(object = %pass.key, revision = %pass.revision, "{advice}");
+                    pass.event_because(Severity::Error, OUTDATED_VERSION, &advice);
+                }
                 return Err(Stop::failed(
                     RECONCILIATION_FAILED,
                     format!("{error}\n{}", error.changes.log()),

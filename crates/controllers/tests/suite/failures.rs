@@ -248,3 +248,24 @@ async fn a_request_is_answered() {
     ground.apply(app.clone()).await;
     ground.until(&app, |it| it["status"]["lastHandledReconcileAt"] == "now").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_writes_for_an_old_version_is_told_what_rewrites_it() {
+    let file = |version: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/{version}\nkind: OCIRepository\nmetadata: {{name: old, namespace: apps}}\nspec: {{interval: 1h, suspend: true, url: 'oci://registry.test/old'}}\n"
+        )
+    };
+    let ground = Ground::with(&[("app/old.yaml", &file("v1beta2"))], |_| {}).await;
+    let app = kustomization("app", "app", json!({"retryInterval": "30s"}));
+    ground.apply(app.clone()).await;
+    // Flux's own words stay as they are; the advice stands beside them.
+    let words = "False ReconciliationFailed: OCIRepository/apps/old dry-run failed: no matches for kind \"OCIRepository\" in version \"source.toolkit.fluxcd.io/v1beta2\"";
+    let failed = ground.until(&app, |it| said(it, "Ready").starts_with(words)).await;
+    assert!(!said(&failed, "Ready").contains("migrate"), "{}", said(&failed, "Ready"));
+    let advice = "OutdatedVersion: `sluice migrate -f PATH` rewrites old API versions in files: OCIRepository/apps/old (v1beta2 to v1)";
+    let events = ground.events("app").await;
+    assert!(events.iter().any(|event| event.contains(advice)), "{events:?}");
+    ground.commit("migrated", &[("app/old.yaml", &file("v1"))]);
+    ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;
+}
