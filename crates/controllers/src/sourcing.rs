@@ -31,6 +31,7 @@ use sluice_runtime::metrics::names::{ARTIFACT_SIZE, RECONCILE_DURATION, SUSPENDE
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
+use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::BucketTransport;
 use sluice_source::git::GitTransport;
 use sluice_source::http::HttpClients;
@@ -56,6 +57,8 @@ pub struct Workshop {
     pub advertised: String,
     /// How long old artifacts stay.
     pub retention: Retention,
+    /// What revisions are computed with where the source has none of its own (`--artifact-digest-algo`).
+    pub digests: DigestAlgorithm,
     /// Reaches repositories.
     pub transport: Arc<dyn GitTransport>,
     /// Reaches object stores.

@@ -111,12 +111,7 @@ impl HttpClients {
             builder = builder.redirect(reqwest::redirect::Policy::none());
         }
         if let Some(proxy) = &options.proxy {
-            let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
-            let mut through = reqwest::Proxy::all(&proxy.address).map_err(failed)?;
-            if !proxy.username.is_empty() {
-                through = through.basic_auth(&proxy.username, &proxy.password);
-            }
-            builder = builder.proxy(through);
+            builder = builder.proxy(proxy.through()?);
         }
         builder.build().map_err(|error| HttpError::Tls(chain(&error)))
     }
@@ -185,6 +180,30 @@ impl fmt::Debug for TlsOptions {
             .field("certificate", &self.certificate.len())
             .field("insecure", &self.insecure)
             .finish_non_exhaustive()
+    }
+}
+
+impl Proxy {
+    fn through(&self) -> Result<reqwest::Proxy, HttpError> {
+        let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
+        let Some(place) = self.address.strip_prefix("socks5://") else {
+            let through = reqwest::Proxy::all(&self.address).map_err(failed)?;
+            return Ok(if self.username.is_empty() {
+                through
+            } else {
+                through.basic_auth(&self.username, &self.password)
+            });
+        };
+        // The `h` lets the proxy resolve names, as Go does. Who logs in stands in the address.
+        let address = format!("socks5h://{place}");
+        let mut url = reqwest::Url::parse(&address)
+            .map_err(|error| HttpError::Proxy(format!("{error}: {:?}", self.address)))?;
+        if !self.username.is_empty() {
+            let set = url.set_username(&self.username);
+            set.and_then(|()| url.set_password(Some(&self.password)))
+                .map_err(|()| HttpError::Proxy(format!("no host: {:?}", self.address)))?;
+        }
+        reqwest::Proxy::all(url).map_err(failed)
     }
 }
 

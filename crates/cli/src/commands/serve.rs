@@ -33,7 +33,7 @@ use sluice_runtime::events::Notify;
 use sluice_runtime::selector::Selector;
 use sluice_source::bucket::BucketNetwork;
 use sluice_source::cloud::Surroundings;
-use sluice_source::git::{GitLimits, GitTransport, Network, SshOptions};
+use sluice_source::git::{GitLimits, GitTransport, Network};
 use sluice_source::http::{HttpClients, HttpOptions};
 use sluice_source::oci::{Clouds, NetworkWire};
 use sluice_source::server::ArtifactServer;
@@ -86,12 +86,17 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let root = wanted.storage_path.clone().or_else(|| environment("STORAGE_PATH").map(Into::into));
     let root = root.unwrap_or_else(|| std::env::temp_dir().join("sluice-artifacts"));
     let http = HttpClients::new();
-    let mut store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::new(root, Arc::clone(&clock)));
+    let mut store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::with_limits(
+        root,
+        Arc::clone(&clock),
+        wanted.artifact_digest_algo,
+        u64::MAX,
+    ));
     if let Some(address) = &wanted.storage_bucket {
         let (surroundings, clock) = (cloud_settings(), Arc::clone(&clock));
         let far = RemoteStore::at(address, &http, &surroundings, clock)
             .map_err(|error| Failure::caused("artifacts cannot be kept in a bucket", error))?;
-        store = Arc::new(MirroredStore::new(store, far));
+        store = Arc::new(MirroredStore::new(store, far.with_digests(wanted.artifact_digest_algo)));
     }
     let address = wanted.storage_addr.unwrap_or(if in_cluster {
         SocketAddr::from((Ipv4Addr::UNSPECIFIED, 9090))
@@ -122,7 +127,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         receiver
     });
     let network: Arc<dyn GitTransport> =
-        Arc::new(Network::new(http.clone(), SshOptions::default(), GitLimits::default()));
+        Arc::new(Network::new(http.clone(), wanted.ssh(), GitLimits::default()));
     let web =
         Web::new(&http).map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
     let web = Arc::new(web);
@@ -151,6 +156,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             artifacts: store,
             advertised,
             retention,
+            digests: wanted.artifact_digest_algo,
             transport: network,
             registries: Arc::new(NetworkWire::new(http.clone())),
             buckets: Arc::new(BucketNetwork::new(http.clone(), cloud_settings())),

@@ -9,7 +9,7 @@ use sluice_api::names::reasons::{
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_base::duration::GoDuration;
 use sluice_runtime::events::Severity;
-use sluice_source::artifact::{DigestAlgorithm, Revision};
+use sluice_source::artifact::Revision;
 use sluice_source::bucket::{BucketQuery, FetchedBucket, fetch};
 use sluice_source::ignore::Rules;
 
@@ -42,7 +42,7 @@ impl Buckets {
             fetched.index.len(),
             spec.bucket_name
         );
-        let revision = fetched.index.digest(DigestAlgorithm::Sha256);
+        let revision = fetched.index.digest(self.workshop.digests);
         if fetched.files.is_some() {
             if pass.artifact().is_some() {
                 let news = format!("new upstream revision '{revision}'");
@@ -60,7 +60,7 @@ impl Buckets {
 
     /// Packs the files and keeps them, unless they are there already.
     async fn make(&self, pass: &mut BucketPass<'_>, fetched: FetchedBucket) -> Result<(), Stop> {
-        let revision = fetched.index.digest(DigestAlgorithm::Sha256);
+        let revision = fetched.index.digest(self.workshop.digests);
         // What was read may turn out to be what is there, though the listing said otherwise.
         let is_current =
             pass.artifact().is_some_and(|artifact| fetched.index.is_at(&artifact.revision));

@@ -23,6 +23,7 @@ use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
 use sluice_controllers::sourcing::Workshop;
+use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
@@ -130,6 +131,7 @@ impl World {
                 artifacts: store,
                 advertised: "source.test".to_owned(),
                 retention: Retention::default(),
+                digests: DigestAlgorithm::default(),
                 transport: Arc::new(git.clone()),
                 buckets: Arc::new(MemoryBuckets::default()),
                 http: HTTP.get_or_init(HttpClients::new).clone(),

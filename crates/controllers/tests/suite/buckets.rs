@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::artifact::Place;
+use sluice_source::artifact::{DigestAlgorithm, Place};
 use sluice_source::bucket::{BucketAuth, BucketHost, MemoryBucket};
 use sluice_source::store::ArtifactStore as _;
 
@@ -204,4 +204,22 @@ async fn credentials_are_checked_and_handed_on() {
     assert_eq!(data["accesskey"], b"id");
     assert_eq!(opened.http.tls.authorities, b"pem");
     assert_eq!(opened.http.proxy.unwrap().address, "http://proxy.test");
+}
+
+#[tokio::test(start_paused = true)]
+async fn revisions_are_computed_with_the_digest_of_the_installation() {
+    let mut ground = Ground::idle().await;
+    ground.workshop().digests = DigestAlgorithm::Sha512;
+    ground.start();
+    ground.buckets.insert("things", MemoryBucket::of(&[("a.yaml", "a")]));
+    ground.apply(namespace()).await;
+    let object = bucket(json!({}));
+    ground.apply(object.clone()).await;
+    let ready = ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
+    let revision = ready["status"]["artifact"]["revision"].as_str().unwrap();
+    assert_eq!(revision.strip_prefix("sha512:").map(str::len), Some(128), "{revision}");
+    // The same revision is known again, so that nothing is made anew.
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    let still = ground.get(&object).await.unwrap();
+    assert_eq!(still["metadata"]["resourceVersion"], ready["metadata"]["resourceVersion"]);
 }

@@ -20,6 +20,7 @@ use sluice_controllers::outside::{Clusters, Nobody, Outside};
 use sluice_controllers::run::{Controller, World, run};
 use sluice_controllers::sourcing::Workshop;
 use sluice_secrets::{Answer, Http};
+use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
@@ -167,6 +168,7 @@ impl Ground {
                 artifacts: store.clone(),
                 advertised: "source.test".to_owned(),
                 retention: Retention::default(),
+                digests: DigestAlgorithm::default(),
                 transport: Arc::new(git.clone()),
                 buckets: Arc::new(buckets.clone()),
                 http: HttpClients::new(),

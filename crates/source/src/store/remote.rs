@@ -46,6 +46,12 @@ impl RemoteStore {
         Self { bucket, clock, algorithm: DigestAlgorithm::default() }
     }
 
+    /// The same with another digest than sha256.
+    #[must_use]
+    pub fn with_digests(self, algorithm: DigestAlgorithm) -> Self {
+        Self { algorithm, ..self }
+    }
+
     /// Artifacts at `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Credentials,
     /// region and endpoint are those of the environment, by the names that each cloud's tools use.
     pub fn at(

@@ -15,4 +15,5 @@ mod oci_registry;
 mod oci_signatures;
 mod providers;
 mod signatures;
+mod socks;
 mod support;

@@ -16,6 +16,7 @@ use sluice_controllers::operation::Operation;
 use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
+use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{
     Cause, GitAuth, GitRemote, GitTransport, Identity, MemoryTransport, NewCommit, Repository,
@@ -109,6 +110,7 @@ impl Stage {
                 artifacts: Arc::clone(&self.store),
                 advertised: self.advertised.clone(),
                 retention: Retention::default(),
+                digests: DigestAlgorithm::default(),
                 transport: Arc::new(ByPath(self.git.clone())),
                 buckets: Arc::new(MemoryBuckets::default()),
                 http: HttpClients::new(),

@@ -13,6 +13,8 @@ use sluice_controllers::drift::{DriftLimits, DriftMode};
 use sluice_controllers::run::Controller;
 use sluice_runtime::lease::Terms;
 use sluice_runtime::queue::Backoff;
+use sluice_source::artifact::DigestAlgorithm;
+use sluice_source::git::SshOptions;
 
 use super::applying::Applying;
 use crate::outcome::Failure;
@@ -107,6 +109,15 @@ pub(crate) struct Arguments {
     /// How many old artifacts stay at most.
     #[arg(long, default_value_t = 2, value_name = "NUMBER")]
     pub(super) artifact_retention_records: usize,
+    /// What digests of artifacts are computed with: sha256, sha384, sha512 or blake3.
+    #[arg(long, default_value = "sha256", value_name = "ALGORITHM")]
+    pub(super) artifact_digest_algo: DigestAlgorithm,
+    /// Key exchanges for git over SSH, the preferred one first; otherwise those that are held safe.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    ssh_kex_algos: Vec<String>,
+    /// Kinds of host keys for git over SSH, the preferred one first; otherwise those that are known of the host.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    ssh_hostkey_algos: Vec<String>,
     /// Whether all namespaces are watched; otherwise that of RUNTIME_NAMESPACE.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     watch_all_namespaces: bool,
@@ -181,10 +192,6 @@ idle!(
     helm_cache_max_size "helm-cache-max-size",
     helm_cache_ttl "helm-cache-ttl",
     helm_cache_purge_interval "helm-cache-purge-interval",
-    // The SSH client chooses among what it holds safe.
-    ssh_kex_algos "ssh-kex-algos",
-    ssh_hostkey_algos "ssh-hostkey-algos",
-    artifact_digest_algo "artifact-digest-algo",
 );
 
 impl Arguments {
@@ -200,6 +207,14 @@ impl Arguments {
             (Controller::Kustomize, self.kustomize_concurrent),
         ];
         own.into_iter().filter_map(|(controller, number)| Some((controller, number?))).collect()
+    }
+
+    /// What SSH may use.
+    pub(super) fn ssh(&self) -> SshOptions {
+        SshOptions {
+            key_exchanges: self.ssh_kex_algos.clone(),
+            host_keys: self.ssh_hostkey_algos.clone(),
+        }
     }
 
     /// How retries are spaced.
@@ -251,6 +266,8 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 mod tests {
     use clap::Parser as _;
 
+    use sluice_source::artifact::DigestAlgorithm;
+
     use super::{Arguments, address};
 
     #[derive(Debug, clap::Parser)]
@@ -291,6 +308,9 @@ mod tests {
             "--insecure-kubeconfig-tls",
             "--storage-addr=:9090",
             "--interval-jitter-percentage=10",
+            "--artifact-digest-algo=blake3",
+            "--ssh-kex-algos=curve25519-sha256,ecdh-sha2-nistp256",
+            "--ssh-hostkey-algos=ssh-ed25519",
         ])
         .unwrap();
         assert!(flags.enable_leader_election && flags.no_cross_namespace_refs);
@@ -298,6 +318,10 @@ mod tests {
         assert_eq!(flags.override_manager, ["a", "b"]);
         assert_eq!(flags.concurrency().into_values().collect::<Vec<_>>(), [20]);
         assert_eq!(flags.namespace("flux-system"), None);
+        assert_eq!(flags.artifact_digest_algo, DigestAlgorithm::Blake3);
+        assert_eq!(flags.ssh().key_exchanges, ["curve25519-sha256", "ecdh-sha2-nistp256"]);
+        assert_eq!(flags.ssh().host_keys, ["ssh-ed25519"]);
+        assert!(parse(&["--artifact-digest-algo=md5"]).is_err());
         let idle = ["--token-cache-max-size", "--helm-cache-max-size"];
         assert_eq!(flags.without_effect(), idle);
         let flags = parse(&["--watch-all-namespaces=false"]).unwrap();

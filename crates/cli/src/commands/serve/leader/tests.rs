@@ -20,6 +20,7 @@ use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{Controller, World};
 use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::lease::{Candidate, Held, Terms};
+use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
@@ -60,6 +61,7 @@ fn world(cluster: &Cluster) -> World {
             artifacts: store.clone(),
             advertised: "source.test".to_owned(),
             retention: Retention::default(),
+            digests: DigestAlgorithm::default(),
             transport: Arc::new(git.clone()),
             http: HttpClients::new(),
             registries: Arc::new(MemoryRegistry::new()),
