@@ -9,7 +9,6 @@
 
 mod access;
 mod apply;
-mod bases;
 mod build;
 mod decryption;
 mod dependencies;

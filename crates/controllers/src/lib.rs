@@ -5,6 +5,7 @@
 
 pub mod artifactgenerator;
 pub mod artifacts;
+pub mod bases;
 pub mod bucket;
 pub mod client;
 pub mod compute;

@@ -94,7 +94,14 @@ impl<'t> Loader<'t> {
         if let Some(repository) = Repository::parse(root) {
             return loader.clone_of(repository);
         }
-        loader.root = loader.directory(root, &path::join("/", root))?.into();
+        let at = path::join("/", root);
+        loader.root = loader
+            .directory(root, &at)
+            .map_err(|failure| match tree.entry(&at) {
+                Some(_) => failure.hint("name the directory that it lies in"),
+                None => failure.hint(format!("there is no directory '{root}'")),
+            })?
+            .into();
         Ok(loader)
     }
 

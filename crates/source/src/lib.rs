@@ -59,6 +59,7 @@ pub mod bucket;
 pub mod client;
 pub mod cloud;
 pub mod compose;
+pub mod dial;
 pub mod git;
 pub mod http;
 pub mod ignore;

@@ -1,5 +1,6 @@
 //! `sluice build`: what would be applied, or packed, without doing it.
 
+mod inputs;
 mod kustomization;
 mod local;
 mod mask;
@@ -9,7 +10,8 @@ use clap::Subcommand;
 use super::artifact;
 use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
-pub(crate) use local::{Build, LocalSource, is_kustomization, is_same, local_sources};
+pub(crate) use inputs::{Inputs, invalid_path};
+pub(crate) use local::{Build, is_kustomization, is_same};
 pub(crate) use mask::MASK;
 
 /// Builds things locally.

@@ -8,9 +8,12 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use sluice_controllers::bases::Bases;
 use sluice_kustomize::{Build, LoadRestrictor, Options, Reorder};
 
 use crate::outcome::{Failure, Outcome};
+use crate::outside::with_bases;
+use crate::session;
 pub(crate) use disk::Disk;
 
 /// Builds kustomizations, exactly as kustomize 5.8.1 does.
@@ -126,7 +129,11 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
         ..Options::default()
     };
     let root = root(&here, &arguments.dir);
-    match sluice_kustomize::build(&Disk::default(), &root, &options) {
+    let disk = Disk::default();
+    let build = |bases: &Bases| {
+        sluice_kustomize::build(&disk, &root, &Options { remote: Some(bases), ..options })
+    };
+    match session::without_cluster(with_bases(build))? {
         Ok(build) => {
             report::warnings(build.warnings(), &here);
             write(&build, arguments.output.as_deref())?;

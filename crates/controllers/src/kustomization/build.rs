@@ -23,11 +23,11 @@ use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::tree::SourceTree;
 use sluice_ssa::Desired;
 
-use super::bases::Bases;
 use super::decryption::Decryption;
 use super::stop::{Stop, build_failed};
 use super::variables::{self, VariablesError};
 use crate::artifacts::{ArtifactTree, inside};
+use crate::bases::Bases;
 use crate::context::Context;
 
 /// Where the artifact lies for a build. Not at the root: what leads out of it has to lead somewhere.

@@ -21,6 +21,7 @@ use crate::commands::debug::variables;
 use crate::commands::kustomize::Disk;
 use crate::kinds::{self, text_at};
 use crate::outcome::Failure;
+use crate::outside::with_bases;
 use crate::session::Session;
 
 /// What is built, and how.
@@ -178,7 +179,7 @@ impl Build {
             serde_json::from_value(kustomization.clone()).map_err(|error| {
                 Failure::flux(format!("failed to get kustomization object: {error}"))
             })?;
-        let mut objects = self.kustomize(&typed)?;
+        let mut objects = self.kustomize(&typed).await?;
         if let Some(post_build) = &typed.spec.post_build {
             let variables = variables::read(session, &self.namespace, post_build).await?;
             let how = Substitution {
@@ -217,7 +218,7 @@ impl Build {
         Ok(objects)
     }
 
-    fn kustomize(&self, kustomization: &Kustomization) -> Result<Vec<Value>, Failure> {
+    async fn kustomize(&self, kustomization: &Kustomization) -> Result<Vec<Value>, Failure> {
         let directory = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let directory = directory.to_string_lossy().into_owned();
         let disk = Disk::default();
@@ -230,7 +231,8 @@ impl Build {
                 Failure::flux(format!("failed to generate kustomization.yaml: {why} <nil>"))
             })?;
         let over = generated.over(&tree);
-        let built = secure_build(&over, &directory, None).map_err(|failure| {
+        let built = with_bases(|bases| secure_build(&over, &directory, Some(bases))).await?;
+        let built = built.map_err(|failure| {
             Failure::flux(format!("kustomize build failed: {}", words(&failure)))
         })?;
         Ok(built.into_objects())

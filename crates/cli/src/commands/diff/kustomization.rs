@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -13,11 +12,11 @@ use sluice_api::Kustomization;
 use sluice_base::clock::Clock;
 use sluice_ssa::{
     Action, Applier, ApplyOptions, Desired, Discovery, IgnoreRules, Inventory, ObjectKey, Owner,
-    Planned, normalise,
+    Planned, normalise, outdated,
 };
 
 use super::report::{Colours, report};
-use crate::commands::build::{Build, LocalSource, MASK, is_kustomization, is_same, local_sources};
+use crate::commands::build::{Build, Inputs, MASK, invalid_path, is_kustomization, is_same};
 use crate::globals::Globals;
 use crate::kinds::text_at;
 use crate::outcome::{Failure, Outcome};
@@ -28,69 +27,36 @@ use crate::tell;
 /// cluster. Values of Secrets are masked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The Kustomization.
-    name: Option<String>,
-    /// The directory that stands for the Kustomization's path.
-    #[arg(long, value_name = "DIRECTORY")]
-    path: Option<PathBuf>,
-    /// A file with the Kustomization, in place of the cluster's.
-    #[arg(long, value_name = "FILE")]
-    kustomization_file: Option<PathBuf>,
-    /// Files to leave out, in the form of .gitignore.
-    #[arg(long, value_delimiter = ',', value_name = "PATTERNS")]
-    ignore_paths: Vec<String>,
-    /// Refuses variables that have neither value nor default.
-    #[arg(long)]
-    strict_substitute: bool,
-    /// Compares the Kustomizations that are found as well.
-    #[arg(short, long)]
-    recursive: bool,
-    /// Where sources lie on this machine, as Kind/namespace/name=path.
-    #[arg(long, value_delimiter = ',', value_name = "SOURCE=PATH")]
-    local_sources: Vec<LocalSource>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// A Kustomization that the cluster does not have counts as new; needs --kustomization-file.
     #[arg(long)]
     ignore_not_found: bool,
     /// Taken for Flux's sake: there is no progress bar.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     _progress_bar: Option<bool>,
-    /// Taken for Flux's sake: nothing is ever written into the directory.
-    #[arg(long)]
-    _in_memory_build: bool,
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
-    let name = arguments.name.as_deref();
-    let name = name.ok_or_else(|| Failure::flux("kustomization name is required"))?;
-    let given = arguments.path.clone().unwrap_or_default();
-    let path = std::path::absolute(&given).ok().filter(|path| path.is_dir()).ok_or_else(|| {
-        let given = given.display().to_string();
-        Failure::flux(format!("invalid resource path {given:?}")).of_comparison()
-    })?;
-    if let Some(file) = arguments.kustomization_file.as_ref().filter(|file| !file.is_file()) {
-        let file = file.display().to_string();
-        return Err(Failure::flux(format!("invalid kustomization file {file:?}")));
-    }
-    if arguments.ignore_not_found && arguments.kustomization_file.is_none() {
+    let inputs = &arguments.inputs;
+    inputs.name()?;
+    let path = inputs.directory();
+    let path = path.ok_or_else(|| invalid_path(inputs.typed()).of_comparison())?;
+    inputs.check_file()?;
+    if arguments.ignore_not_found && inputs.kustomization_file.is_none() {
         let why = "kustomization file is required when assuming new kustomizations";
         return Err(Failure::flux(why).of_comparison());
     }
     let build = Build {
-        name: name.to_owned(),
-        namespace: globals.namespace()?,
-        path,
-        file: arguments.kustomization_file.clone(),
-        ignore: arguments.ignore_paths.clone(),
-        strict: arguments.strict_substitute,
+        // Each Kustomization that is found is compared on its own, not built into this one.
         recursive: false,
-        local_sources: local_sources(&arguments.local_sources),
         ignore_not_found: arguments.ignore_not_found,
-        given: None,
+        ..inputs.build(path, globals)?
     };
     let colours = Colours::of(std::io::stdout().is_terminal());
     let found = session::with(globals, async |session| {
-        let comparison = Comparison { session, colours, recursive: arguments.recursive };
+        let comparison = Comparison { session, colours, recursive: inputs.recursive };
         comparison.run(&build).await
     });
     let (text, differs) = found.map_err(Failure::of_comparison)?;
@@ -125,6 +91,7 @@ impl Comparison<'_> {
         let applier = Applier::new(client, Discovery::new(), owner, Arc::new(Wall));
         let desired = objects.iter().cloned().map(Desired::from).collect();
         let planned = applier.plan(desired, &options).await;
+        let advice = outdated::advice(planned.iter().filter_map(|plan| plan.as_ref().err()));
         let (mut out, mut differs, mut failures) = (String::new(), false, Vec::new());
         let mut seen = Vec::new();
         for (object, planned) in in_order(&objects, planned) {
@@ -151,7 +118,11 @@ impl Comparison<'_> {
             }
         }
         if !failures.is_empty() {
-            return Err(Failure::flux(failures.join(", ")));
+            let failure = Failure::flux(failures.join(", "));
+            return Err(match advice {
+                Some(advice) => failure.hint(advice),
+                None => failure,
+            });
         }
         if typed.spec.prune
             && let Some(stored) = typed.status.and_then(|status| status.inventory)

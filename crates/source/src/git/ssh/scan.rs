@@ -2,7 +2,7 @@
 //! trusts the network this once.
 
 use std::borrow::Cow;
-use std::io::{Error, ErrorKind};
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use russh::client::{self, Handler};
 use russh::keys::PublicKeyOrCertificate;
 use russh::keys::ssh_key::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
 use tokio::net::TcpStream;
+
+use crate::dial;
 
 /// How long a host may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -75,7 +77,7 @@ fn bracketed(name: &str) -> String {
 
 async fn ask(name: &str, port: u16, asked: &str) -> Result<PublicKey, String> {
     let stream = TcpStream::connect((name, port)).await;
-    let stream = stream.map_err(|error| dial_words(&error, name, asked))?;
+    let stream = stream.map_err(|error| dial::words(&error, asked))?;
     let config = client::Config {
         preferred: Preferred { key: Cow::Borrowed(&WANTED), ..Preferred::DEFAULT },
         ..client::Config::default()
@@ -89,19 +91,6 @@ async fn ask(name: &str, port: u16, asked: &str) -> Result<PublicKey, String> {
         (Some(key), _) => Ok(key),
         (None, Err(error)) => Err(format!("ssh: handshake failed: {}", handshake_words(&error))),
         (None, Ok(_)) => Err("ssh: handshake failed: the host shows no key".to_owned()),
-    }
-}
-
-fn dial_words(error: &Error, name: &str, asked: &str) -> String {
-    match error.kind() {
-        ErrorKind::ConnectionRefused => format!("dial tcp {asked}: connect: connection refused"),
-        ErrorKind::NetworkUnreachable => {
-            format!("dial tcp {asked}: connect: network is unreachable")
-        }
-        ErrorKind::HostUnreachable => format!("dial tcp {asked}: connect: no route to host"),
-        // The resolver's refusals have no kind of their own.
-        _ if error.raw_os_error().is_none() => format!("dial tcp: lookup {name}: no such host"),
-        _ => format!("dial tcp {asked}: {error}"),
     }
 }
 

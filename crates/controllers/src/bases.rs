@@ -26,7 +26,7 @@ type Which = (String, String, bool);
 
 /// The bases of one build.
 #[derive(Default)]
-pub(super) struct Bases(Mutex<Known>);
+pub struct Bases(Mutex<Known>);
 
 /// What is known; nothing where it has yet to be fetched.
 #[derive(Default)]
@@ -40,8 +40,15 @@ impl Bases {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a build needs something that has yet to be fetched.
+    pub fn are_wanted(&self) -> bool {
+        let known = self.known();
+        known.files.values().any(Option::is_none)
+            || known.repositories.values().any(Option::is_none)
+    }
+
     /// Fetches what a build needed; gives whether there was anything, so that building is worth another try.
-    pub(super) async fn fetch(&self, outside: &Outside) -> bool {
+    pub async fn fetch(&self, outside: &Outside) -> bool {
         let (files, repositories) = {
             let known = self.known();
             let files = known.files.iter().filter(|(_, got)| got.is_none());
