@@ -7,6 +7,7 @@ use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use sluice_base::duration::GoDuration;
 
+use crate::kubeconfig;
 use crate::outcome::Failure;
 use crate::tell;
 
@@ -159,41 +160,20 @@ impl Globals {
         self.access.token.take()
     }
 
-    /// A client for the cluster that is meant.
-    pub(crate) async fn client(&self) -> Result<Client, Failure> {
-        let mut config = self.config().await?;
-        self.access.refine(&mut config)?;
-        Client::try_from(config)
-            .map_err(|error| Failure::caused("kubernetes client initialization failed", error))
-            .map_err(Failure::told_as_flux)
-    }
-
-    async fn config(&self) -> Result<Config, Failure> {
+    /// A client for the cluster that is meant, and its address.
+    pub(crate) async fn client(&self) -> Result<(Client, String), Failure> {
         let options = KubeConfigOptions {
             context: self.context.clone(),
             cluster: self.access.cluster.clone(),
             user: self.access.user.clone(),
         };
-        let chosen =
-            options.context.is_some() || options.cluster.is_some() || options.user.is_some();
-        let known = match &self.kubeconfig {
-            Some(path) => {
-                let read = Kubeconfig::read_from(path).map_err(|error| {
-                    Failure::caused(format!("cannot read the kubeconfig {}", path.display()), error)
-                        .told_as_flux()
-                })?;
-                Config::from_custom_kubeconfig(read, &options).await
-            }
-            None if chosen => Config::from_kubeconfig(&options).await,
-            None => {
-                return Config::infer().await.map_err(|error| {
-                    Failure::caused("no cluster is known", error)
-                        .hint("name a kubeconfig with --kubeconfig or in KUBECONFIG")
-                        .told_as_flux()
-                });
-            }
-        };
-        known.map_err(|error| Failure::caused("cannot use the kubeconfig", error).told_as_flux())
+        let mut config = kubeconfig::config(self.kubeconfig.as_deref(), &options).await?;
+        self.access.refine(&mut config)?;
+        let address = config.cluster_url.to_string();
+        let client = Client::try_from(config)
+            .map_err(|error| Failure::caused("kubernetes client initialization failed", error))
+            .map_err(Failure::told_as_flux)?;
+        Ok((client, address))
     }
 }
 

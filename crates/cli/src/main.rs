@@ -4,13 +4,16 @@
 //! `commands/`.
 
 mod age;
+mod ask;
 mod cloud;
 mod commands;
 mod globals;
 mod kinds;
+mod kubeconfig;
 mod log;
 mod moment;
 mod outcome;
+mod outside;
 mod readiness;
 mod screen;
 mod session;

@@ -57,13 +57,6 @@ impl Failure {
         Self { message: message.into(), source: None, hint: None, manner: Manner::Flux(1) }
     }
 
-    /// Told as commands tell it that Flux does not have.
-    #[must_use]
-    pub(crate) fn told_our_way(mut self) -> Self {
-        self.manner = Manner::Ours;
-        self
-    }
-
     /// Told as Flux tells it.
     #[must_use]
     pub(crate) fn told_as_flux(mut self) -> Self {

@@ -1,6 +1,7 @@
 //! One command's dealings with a cluster: objects as JSON, failures in the words of Kubernetes' Go client.
 
 mod discovery;
+mod reach;
 
 use std::time::Duration;
 
@@ -47,9 +48,15 @@ pub(crate) fn with<T>(
         .map_err(|error| Failure::caused("cannot start the runtime", error))?;
     runtime.block_on(async {
         let deadline = Instant::now() + globals.timeout();
-        let session = Session { client: globals.client().await?, namespace, deadline };
+        let (client, address) = globals.client().await?;
+        let (client, mut lost) = reach::telling(&client, &address);
+        let session = Session { client, namespace, deadline };
         let work = tokio::time::timeout_at(deadline + GRACE, work(&session));
-        work.await.unwrap_or_else(|_| Err(Failure::flux(DEADLINE)))
+        tokio::select! {
+            biased;
+            lost = lost.told() => Err(lost),
+            done = work => done.unwrap_or_else(|_| Err(Failure::flux(DEADLINE))),
+        }
     })
 }
 
@@ -58,6 +65,7 @@ pub(crate) fn without_cluster<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
         .build()
         .map_err(|error| Failure::caused("cannot start the runtime", error))?;
     runtime.block_on(work)

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     };
     let mut findings = Findings::default();
     let work = async |session: &Session| joining::check(session, &path, &mut findings).await;
-    session::with(&globals, work).map_err(Failure::told_our_way)?;
+    session::with(&globals, work).map_err(Failure::told_as_ours)?;
     findings.print(arguments.output.unwrap_or(Output::Table))?;
     Ok(if findings.are_bad() { Outcome::Findings } else { Outcome::Fine })
 }

@@ -1,9 +1,11 @@
 //! `sluice create`: objects of Flux from flags, applied, or printed with --export.
 
+mod address;
 mod kustomization;
 mod made;
 mod secret;
 mod source;
+mod ssh;
 mod tenant;
 
 use clap::Subcommand;

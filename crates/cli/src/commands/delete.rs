@@ -1,7 +1,6 @@
 //! `sluice delete`: objects of Flux, one at a time and after a question.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
-
+use crate::ask::confirmed;
 use crate::globals::Globals;
 use crate::kinds::{Delete, Target, What};
 use crate::outcome::{Failure, Outcome};
@@ -28,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
         let namespace = &session.namespace;
         session.get(kind, namespace, name).await?;
         if !arguments.silent && !confirmed(&format!("delete this {}", kind.human)) {
-            return Err(Failure::flux("aborting"));
+            return Err(Failure::flux("aborting").hint("--silent does it without asking"));
         }
         tell::action(&format!("deleting {} {name} in {namespace} namespace", kind.human));
         session.delete(kind, name).await?;
@@ -36,17 +35,4 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
         Ok(())
     })?;
     Ok(Outcome::Fine)
-}
-
-/// Asks, where somebody can answer.
-pub(crate) fn confirmed(what: &str) -> bool {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return false;
-    }
-    let mut stderr = std::io::stderr();
-    let _ = write!(stderr, "Are you sure you want to {what}? [y/N] ");
-    let _ = stderr.flush();
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y")
 }

@@ -25,15 +25,15 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
         Failure::new(format!("there is no evidence for {:?}", arguments.object))
             .hint("name a Kustomization, as ks/NAME")
     })?;
-    let evidence = session::with(globals, async |session| gather(session, kind, name).await)?;
+    let evidence = session::with(globals, async |session| gather(session, kind, name).await)
+        .map_err(Failure::told_as_ours)?;
     tell::data(&format!("{evidence:#}\n"))?;
     let ready = evidence.pointer("/health/ready") == Some(&Value::Bool(true));
     Ok(if ready { Outcome::Fine } else { Outcome::Findings })
 }
 
 async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Value, Failure> {
-    let object =
-        session.get(kind, &session.namespace, name).await.map_err(|error| unreached(&error))?;
+    let object = session.get(kind, &session.namespace, name).await?;
     let source = source(session, &object).await?;
     let conditions = object.pointer("/status/conditions").cloned().unwrap_or_else(|| json!([]));
     let is_ready = condition(&object, "Ready").is_some_and(|one| text_at(one, "/status") == "True");
@@ -80,7 +80,7 @@ async fn source(session: &Session, object: &Value) -> Result<Value, Failure> {
                 json!({"kind": kind.name(), "namespace": namespace, "name": name, "missing": true}),
             );
         }
-        Err(error) => return Err(unreached(&error)),
+        Err(error) => return Err(error.into()),
     };
     let verified = condition(&source, "SourceVerified");
     Ok(json!({
@@ -96,8 +96,4 @@ async fn source(session: &Session, object: &Value) -> Result<Value, Failure> {
         },
         "ready": condition(&source, "Ready").is_some_and(|one| text_at(one, "/status") == "True"),
     }))
-}
-
-fn unreached(failure: &session::ApiFailure) -> Failure {
-    Failure::new(failure.to_string())
 }

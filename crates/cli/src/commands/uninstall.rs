@@ -11,8 +11,8 @@ use kube::discovery::ApiResource;
 use serde_json::{Value, json};
 use sluice_runtime::status::api_resource;
 
-use super::delete::confirmed;
 use super::install::{Installed, PART_OF};
+use crate::ask::confirmed;
 use crate::globals::Globals;
 use crate::kinds::{KINDS, text_at};
 use crate::outcome::{Failure, Outcome};

@@ -11,10 +11,12 @@
 //! ```
 
 mod artifacts;
+mod bases;
 mod controller;
 mod installation;
 mod moving;
 mod session;
+mod ssh;
 mod upstream;
 mod world;
 
@@ -32,15 +34,17 @@ fn directory(name: &str) -> PathBuf {
 /// Flux has none of these, so the golden is what ours said when somebody last looked at it.
 #[test]
 fn what_only_ours_says_is_said_again() {
-    let session = Session::read(&directory("own").join("ours.session"));
-    let golden = directory("own").join("ours.txt");
-    let answers = session.play(Path::new(env!("CARGO_BIN_EXE_sluice")));
-    let ours: Vec<_> = answers.into_iter().map(session::Answer::timeless).collect();
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&golden, session::write_golden(&ours)).expect("goldens can be written");
+    for name in ["ours", "bad-input"] {
+        let session = Session::read(&directory("own").join(format!("{name}.session")));
+        let golden = directory("own").join(format!("{name}.txt"));
+        let answers = session.play(Path::new(env!("CARGO_BIN_EXE_sluice")));
+        let ours: Vec<_> = answers.into_iter().map(session::Answer::timeless).collect();
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&golden, session::write_golden(&ours)).expect("goldens can be written");
+        }
+        let written = session::write_golden(&session::read_golden(&golden));
+        assert_eq!(session::write_golden(&ours), written);
     }
-    let written = session::write_golden(&session::read_golden(&golden));
-    assert_eq!(session::write_golden(&ours), written);
 }
 
 #[test]

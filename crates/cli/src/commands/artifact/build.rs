@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::local::{Files, IGNORED, Trouble};
+use super::local::{Files, IGNORED, Trouble, no_path};
 use crate::outcome::{Failure, Outcome};
 use crate::tell;
 
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 /// Runs `sluice build artifact`.
 pub(crate) fn run(wanted: &Arguments) -> Result<Outcome, Failure> {
-    let path = wanted.path.as_deref().ok_or_else(|| Failure::flux("invalid path \"\""))?;
+    let path = wanted.path.as_deref().ok_or_else(no_path)?;
     let files = Files::read(path, wanted.resolve_symlinks).map_err(|trouble| {
         Failure::flux(match trouble {
             Trouble::Missing(_) => format!(

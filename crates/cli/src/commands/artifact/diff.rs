@@ -6,7 +6,7 @@ use clap::Args;
 use sluice_source::archive::{ArchiveLimits, unpack};
 use sluice_source::oci::{Access, layer};
 
-use super::local::{Files, IGNORED, Trouble};
+use super::local::{Files, IGNORED, Trouble, no_path};
 use super::registry::Target;
 use super::{Login, registry};
 use crate::globals::Globals;
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(wanted: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
     let missing = |what: &str| Failure::flux(what.to_owned());
     let url = wanted.url.as_deref().ok_or_else(|| missing("artifact URL is required"))?;
-    let path = wanted.path.as_deref().ok_or_else(|| missing("invalid path \"\""))?;
+    let path = wanted.path.as_deref().ok_or_else(no_path)?;
     let (reference, _) = registry::parse(url)?;
     let files = Files::read(path, false).map_err(|trouble| {
         Failure::flux(match trouble {

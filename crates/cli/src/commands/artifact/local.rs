@@ -122,3 +122,8 @@ fn is_executable(metadata: &std::fs::Metadata) -> bool {
 fn is_executable(_: &std::fs::Metadata) -> bool {
     false
 }
+
+/// What is said where no path is given.
+pub(super) fn no_path() -> Failure {
+    Failure::flux("invalid path \"\"").hint("--path names the file or directory to pack")
+}

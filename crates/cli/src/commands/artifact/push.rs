@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use sluice_source::oci::{Access, Identifier, NewArtifact};
 
-use super::local::{Files, IGNORED, Trouble};
+use super::local::{Files, IGNORED, Trouble, no_path};
 use super::registry::Target;
 use super::{Login, registry};
 use crate::globals::Globals;
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     if wanted.revision.is_empty() {
         return Err(missing("--revision is required"));
     }
-    let path = wanted.path.as_deref().ok_or_else(|| missing("invalid path \"\""))?;
+    let path = wanted.path.as_deref().ok_or_else(no_path)?;
     let (reference, text) = registry::parse(url)?;
     let files = Files::read(path, wanted.resolve_symlinks).map_err(|trouble| match trouble {
         Trouble::Missing(error) => Failure::flux(format!(

@@ -44,10 +44,14 @@ impl Maker<'_> {
         if is_valid {
             return Ok(name);
         }
-        Err(Failure::flux(format!(
+        let failure = Failure::flux(format!(
             "name '{name}' is invalid, it should adhere to standard defined in RFC 1123, the name can \
              only contain alphanumeric characters or '-'"
-        )))
+        ));
+        if (2..=63).contains(&bytes.len()) {
+            return Err(failure);
+        }
+        Err(failure.hint(format!("it has 2 to 63 characters, not {}", bytes.len())))
     }
 
     /// The labels, if they are some.

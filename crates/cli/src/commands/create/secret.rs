@@ -8,13 +8,16 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
 use super::made::{Maker, secrets};
+use super::ssh::KeyFlags;
 use crate::outcome::Failure;
 use crate::tell;
-pub(super) use contents::{GitCredentials, HelmCredentials, git_secret, helm_secret};
+pub(super) use contents::{
+    GitCredentials, HelmCredentials, file, git_secret, helm_secret, ssh_secret,
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Secret {
-    /// For git over HTTPS: a user and a password, or a bearer token.
+    /// For git: a user and a password, a bearer token, or a key for SSH, which is made.
     Git(Git),
     /// For a Helm repository.
     Helm(Helm),
@@ -51,6 +54,8 @@ pub(super) struct Git {
     /// The authority that the server's certificate is checked with.
     #[arg(long)]
     ca_crt_file: Option<PathBuf>,
+    #[command(flatten)]
+    key: KeyFlags,
 }
 
 #[derive(Debug, clap::Args)]
@@ -186,6 +191,9 @@ pub(super) fn run(wanted: &Secret, maker: &Maker<'_>) -> Result<(), Failure> {
     if maker.export {
         // Flux ends most of these documents with an empty line.
         return tell::data(&format!("---\n{}{ending}", sluice_yaml::from_json(&secret)));
+    }
+    if let Some(public) = secret.pointer("/stringData/identity.pub").and_then(Value::as_str) {
+        tell::generated(&format!("deploy key: {public}"));
     }
     let name = crate::kinds::text_at(&secret, "/metadata/name").to_owned();
     let mut globals = maker.globals.clone();

@@ -43,8 +43,10 @@ impl About {
             return Err(Failure::flux("--for selector must be of format <kind>[/<name>]"));
         }
         let kind = kinds::worded(word).filter(|kind| has_events(kind));
-        let kind =
-            kind.ok_or_else(|| Failure::flux(format!("'{word}' is not a recognized Flux kind")))?;
+        let kind = kind.ok_or_else(|| {
+            Failure::flux(format!("'{word}' is not a recognized Flux kind"))
+                .hint("write the kind before the name, as Kustomization/NAME or ks/NAME")
+        })?;
         Ok(Self { kind, name: name.filter(|name| !name.is_empty()) })
     }
 

@@ -83,7 +83,11 @@ pub(crate) fn components<'a>(
                 return Err(Failure::flux(format!("component {name} is not available"))
                     .hint("upstream's can run beside: its own manifests, in the same namespace"));
             }
-            None => return Err(Failure::flux(format!("component {name} is not available"))),
+            None => {
+                let known: Vec<&str> = Component::ALL.iter().map(|known| known.name()).collect();
+                return Err(Failure::flux(format!("component {name} is not available"))
+                    .hint(format!("choose among {}", known.join(", "))));
+            }
         }
     }
     if found.is_empty() {

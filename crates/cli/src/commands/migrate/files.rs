@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Arguments;
-use crate::commands::delete::confirmed;
+use crate::ask::confirmed;
 use crate::kinds;
 use crate::outcome::Failure;
 use crate::tell;

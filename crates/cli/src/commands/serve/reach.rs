@@ -5,35 +5,20 @@ use std::sync::Arc;
 
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request};
+use kube::Client;
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::config::KubeConfigOptions;
 use sluice_runtime::metrics::Metrics;
 use sluice_runtime::metrics::names::{API_REQUESTS, THROTTLED};
 use tower::service_fn;
 
+use crate::kubeconfig;
 use crate::outcome::Failure;
 
 /// A client of the cluster that a kubeconfig names, or else of the one that this runs in.
-pub(super) async fn client(
-    kubeconfig: Option<&Path>,
-    metrics: Arc<Metrics>,
-) -> Result<Client, Failure> {
-    let mut config = match kubeconfig {
-        Some(path) => {
-            let failed = |error| {
-                Failure::caused(format!("cannot read the kubeconfig {}", path.display()), error)
-            };
-            let read = Kubeconfig::read_from(path).map_err(failed)?;
-            Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-                .await
-                .map_err(failed)?
-        }
-        None => Config::infer().await.map_err(|error| {
-            Failure::caused("no cluster is known", error)
-                .hint("name a kubeconfig with --kubeconfig or in KUBECONFIG")
-        })?,
-    };
+pub(super) async fn client(path: Option<&Path>, metrics: Arc<Metrics>) -> Result<Client, Failure> {
+    let config = kubeconfig::config(path, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(Failure::told_as_ours)?;
     // The API server's audit log tells by this who asked.
     let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));

@@ -9,7 +9,9 @@ use sluice_base::gojson;
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 
 use super::{Files, Git, GithubApp, Helm, Notation, Oci, Proxy, Receiver, Tls, secret};
+use crate::commands::create::address::Address;
 use crate::commands::create::made::Maker;
+use crate::commands::create::ssh::SshCredentials;
 use crate::outcome::Failure;
 
 const OPAQUE: Option<&str> = Some("Opaque");
@@ -32,7 +34,7 @@ pub(in super::super) struct HelmCredentials<'c> {
 }
 
 /// What a file holds; nothing without a file.
-fn file(path: Option<&Path>, what: &str) -> Result<String, Failure> {
+pub(in super::super) fn file(path: Option<&Path>, what: &str) -> Result<String, Failure> {
     let Some(path) = path else { return Ok(String::new()) };
     let shown = path.display();
     let text = std::fs::read(path).map_err(|error| {
@@ -80,22 +82,29 @@ pub(in super::super) fn git_secret(
     secret(maker, name, None, values, labelled)
 }
 
+/// The same, for one over SSH.
+pub(in super::super) fn ssh_secret(
+    maker: &Maker<'_>,
+    name: &str,
+    credentials: SshCredentials,
+    labelled: bool,
+) -> Result<Value, Failure> {
+    let values = values([
+        ("identity", credentials.identity),
+        ("identity.pub", credentials.identity_pub),
+        ("known_hosts", credentials.known_hosts),
+        ("password", credentials.password),
+    ]);
+    secret(maker, name, None, values, labelled)
+}
+
 pub(super) fn git(wanted: &Git, maker: &Maker<'_>) -> Result<Value, Failure> {
+    wanted.key.algorithm()?;
     let name = Maker::name(wanted.name.as_deref())?;
-    let url = required(wanted.url.as_ref(), "url")?;
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    match scheme {
-        "http" | "https" => {}
-        "ssh" => {
-            return Err(Failure::flux("keys for SSH are not made here").hint(
-                "make a secret with identity and known_hosts by ssh-keygen and ssh-keyscan",
-            ));
-        }
-        other => {
-            return Err(Failure::flux(format!(
-                "git URL scheme '{other}' not supported, can be: ssh, http and https"
-            )));
-        }
+    let address = Address::parse(required(wanted.url.as_ref(), "url")?)?.of_git()?;
+    if address.scheme == "ssh" {
+        let credentials = wanted.key.credentials(address.host, wanted.password.as_deref())?;
+        return ssh_secret(maker, name, credentials, true);
     }
     let given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     let (basic, bearer) =

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::super::address::Address;
 use super::super::made::{Maker, Words, kind};
-use super::super::secret::{GitCredentials, git_secret};
-use super::{Fetching, ignore, local, scheme};
+use super::super::secret::{GitCredentials, git_secret, ssh_secret};
+use super::super::ssh::KeyFlags;
+use super::{Fetching, ignore, local};
+use crate::ask::answered_yes;
 use crate::outcome::Failure;
 use crate::tell;
 
@@ -54,9 +57,9 @@ pub(in super::super) struct Arguments {
     /// Fetches submodules too.
     #[arg(long)]
     recurse_submodules: bool,
-    /// Does not ask.
+    /// The deploy key is known to the repository already: does not ask for it.
     #[arg(short, long)]
-    _silent: bool,
+    silent: bool,
     /// Paths to leave out.
     #[arg(long, value_delimiter = ',')]
     ignore_paths: Vec<String>,
@@ -64,27 +67,25 @@ pub(in super::super) struct Arguments {
     #[arg(long, value_delimiter = ',')]
     sparse_checkout_paths: Vec<String>,
     #[command(flatten)]
+    key: KeyFlags,
+    #[command(flatten)]
     fetching: Fetching,
 }
 
 /// Runs the command.
 pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> {
+    wanted.key.algorithm()?;
     let name = Maker::name(wanted.name.as_deref())?;
     let url = wanted.url.as_deref().filter(|url| !url.is_empty());
     let url = url.ok_or_else(|| Failure::flux("url is required"))?;
-    let scheme = scheme(url);
-    if !["ssh", "http", "https"].contains(&scheme) {
-        return Err(Failure::flux(format!(
-            "git URL scheme '{scheme}' not supported, can be: ssh, http and https"
-        )));
-    }
+    let address = Address::parse(url)?.of_git()?;
     let reference = reference(wanted).ok_or_else(|| {
         Failure::flux(
             "a Git ref is required, use one of the following: --branch, --tag, --commit, --ref-name or \
              --tag-semver",
         )
     })?;
-    if wanted.ca_file.is_some() && scheme == "ssh" {
+    if wanted.ca_file.is_some() && address.scheme == "ssh" {
         return Err(Failure::flux("specifying a CA file is not supported for Git over SSH"));
     }
     let spec = json!({
@@ -105,8 +106,11 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
         return Maker::print(&object);
     }
     tell::generated("generating GitRepository source");
-    let secret =
-        if wanted.secret_ref.is_none() { credentials(wanted, maker, name, url)? } else { None };
+    let secret = if wanted.secret_ref.is_none() {
+        credentials(wanted, maker, name, &address)?
+    } else {
+        None
+    };
     let words = Words { object: "GitRepository source", written: "GitRepository source" };
     let before = "applying secret with repository credentials";
     maker.apply_source(kind, object, &words, secret.map(|secret| (secret, before)))
@@ -131,13 +135,22 @@ fn credentials(
     wanted: &Arguments,
     maker: &Maker<'_>,
     name: &str,
-    url: &str,
+    address: &Address<'_>,
 ) -> Result<Option<Value>, Failure> {
-    if scheme(url) == "ssh" {
-        return Err(Failure::flux("keys for SSH are not made here")
-            .hint("make a secret with identity and known_hosts, and name it with --secret-ref"));
+    if address.scheme == "ssh" {
+        let credentials = wanted.key.credentials(address.host, wanted.password.as_deref())?;
+        let known_hosts = &credentials.known_hosts;
+        tell::success(&format!("collected public key from SSH server:\n{known_hosts}"));
+        tell::generated(&format!("deploy key: {}", credentials.identity_pub));
+        let question = "Have you added the deploy key to your repository";
+        if !wanted.silent && !answered_yes(question) {
+            return Err(Failure::flux("aborting").hint(
+                "--silent does not ask; --private-key-file takes a key that the repository knows",
+            ));
+        }
+        return ssh_secret(maker, name, credentials, false).map(Some);
     }
-    if scheme(url) == "http" {
+    if address.scheme == "http" {
         tell::warning("insecure configuration: credentials configured for an HTTP URL");
     }
     let credentials = GitCredentials {

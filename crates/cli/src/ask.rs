@@ -1,0 +1,21 @@
+//! Questions to whoever sits at the terminal.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+/// Asks whether to do something.
+pub(crate) fn confirmed(what: &str) -> bool {
+    answered_yes(&format!("Are you sure you want to {what}"))
+}
+
+/// Asks, where somebody can answer; nobody says no.
+pub(crate) fn answered_yes(question: &str) -> bool {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return false;
+    }
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question}? [y/N] ");
+    let _ = stderr.flush();
+    let mut answer = String::new();
+    stdin.lock().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y")
+}

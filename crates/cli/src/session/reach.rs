@@ -1,0 +1,71 @@
+//! A cluster that cannot be reached ends a command at once, with one line that says so.
+//!
+//! Most commands go on when a request is refused, and some keep quiet about it. That is right for a refusal, and
+//! wrong where nobody is there to refuse: `stats` would count nothing, `uninstall` would claim to be done.
+
+use std::error::Error;
+
+use http::Request;
+use kube::Client;
+use kube::client::Body;
+use sluice_source::dial;
+use tokio::sync::mpsc;
+use tower::service_fn;
+
+use crate::outcome::Failure;
+
+/// Where it is told that the cluster was not reached.
+pub(super) struct Lost(mpsc::Receiver<String>);
+
+/// A client whose requests, where they do not get through, are told of and never answered.
+pub(super) fn telling(client: &Client, server: &str) -> (Client, Lost) {
+    let (own, namespace) = (client.clone(), client.default_namespace().to_owned());
+    let (tell, told) = mpsc::channel(1);
+    let server = server.trim_end_matches('/').to_owned();
+    let service = service_fn(move |request: Request<Body>| {
+        let (own, tell, server) = (own.clone(), tell.clone(), server.clone());
+        async move {
+            match own.send(request).await {
+                Ok(answer) => Ok::<_, kube::Error>(answer),
+                Err(error) => {
+                    // Others may have been faster; one line is enough.
+                    let _ = tell.try_send(words(&error, &server));
+                    std::future::pending().await
+                }
+            }
+        }
+    });
+    (Client::new(service, namespace), Lost(told))
+}
+
+impl Lost {
+    /// Waits until a request did not get through.
+    pub(super) async fn told(&mut self) -> Failure {
+        match self.0.recv().await {
+            Some(why) => Failure::flux(why)
+                .hint("is the cluster running? --kubeconfig and --context choose another"),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// What Flux says of it.
+fn words(error: &kube::Error, server: &str) -> String {
+    let address = server.split_once("://").map_or(server, |(_, rest)| rest);
+    let error: &(dyn Error + 'static) = error;
+    let causes = std::iter::successors(Some(error), |error| (**error).source());
+    let why = causes.clone().find_map(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>()?;
+        // What TLS refuses comes wrapped in such an error, too.
+        cause.get_ref().is_none_or(|inner| inner.source().is_none()).then(|| {
+            match cause.get_ref() {
+                Some(inner) if cause.kind() == std::io::ErrorKind::InvalidData => {
+                    format!("tls: {inner}")
+                }
+                _ => dial::words(cause, address),
+            }
+        })
+    });
+    let why = why.or_else(|| causes.last().map(ToString::to_string)).unwrap_or_default();
+    format!("failed to get server groups: Get \"{server}/api\": {why}")
+}
