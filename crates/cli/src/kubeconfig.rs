@@ -20,7 +20,7 @@ pub(crate) async fn config(
         None if is_chosen => Kubeconfig::read(),
         None => return Config::infer().await.map_err(|error| nothing_known(&error)),
     };
-    let shown = path.map(|path| path.display().to_string());
+    let shown = path.map(|path| path.display().to_string()).or_else(of_environment);
     let read = read.map_err(|error| unusable(&error, shown.as_deref(), &[]))?;
     let contexts: Vec<String> = read.contexts.iter().map(|context| context.name.clone()).collect();
     let config = Config::from_custom_kubeconfig(read, options).await;
@@ -30,7 +30,7 @@ pub(crate) async fn config(
 /// Neither a kubeconfig nor an account of a pod.
 fn nothing_known(error: &InferConfigError) -> Failure {
     let cause = std::error::Error::source(error).and_then(|it| it.downcast_ref());
-    let given = std::env::var("KUBECONFIG").ok().filter(|given| !given.is_empty());
+    let given = of_environment();
     match cause {
         Some(KubeconfigError::ReadConfig(why, _))
             if given.is_none() && why.kind() == std::io::ErrorKind::NotFound =>
@@ -42,6 +42,10 @@ fn nothing_known(error: &InferConfigError) -> Failure {
         None => Failure::flux(format!("no cluster is known: {error}"))
             .hint("name a kubeconfig with --kubeconfig or in KUBECONFIG"),
     }
+}
+
+fn of_environment() -> Option<String> {
+    std::env::var("KUBECONFIG").ok().filter(|given| !given.is_empty())
 }
 
 /// What is wrong with a kubeconfig, in Flux's words where it has some.
@@ -62,7 +66,7 @@ fn unusable(error: &KubeconfigError, path: Option<&str>, contexts: &[String]) ->
         }
         KubeconfigError::Parse(why) => {
             let why = why.to_string();
-            let first = why.lines().next().unwrap_or_default();
+            let first = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
             Failure::flux(format!("error loading config file {shown:?}: {first}")).hint(elsewhere)
         }
         KubeconfigError::LoadContext(name) => {
@@ -73,7 +77,7 @@ fn unusable(error: &KubeconfigError, path: Option<&str>, contexts: &[String]) ->
                 [] => {
                     failure.hint("--context chooses one; `kubectl config get-contexts` lists them")
                 }
-                known => failure.hint(format!("{shown} has {}", known.join(", "))),
+                known => failure.hint(format!("the contexts there are: {}", known.join(", "))),
             }
         }
         KubeconfigError::LoadClusterOfContext(name) => {
