@@ -15,6 +15,7 @@ use sluice_runtime::status::api_resource;
 use tokio::time::Instant;
 
 pub(crate) use discovery::{find_kind, find_resource, namespaced};
+pub(crate) use reach::words as unreached;
 
 use crate::globals::Globals;
 use crate::kinds::Kind;
@@ -55,9 +56,15 @@ pub(crate) fn with<T>(
         tokio::select! {
             biased;
             lost = lost.told() => Err(lost),
-            done = work => done.unwrap_or_else(|_| Err(Failure::flux(DEADLINE))),
+            done = work => done.unwrap_or_else(|_| Err(late())),
         }
     })
+}
+
+/// Time is up.
+fn late() -> Failure {
+    Failure::flux(DEADLINE)
+        .hint("`sluice check` tells whether the controllers run; --timeout waits longer")
 }
 
 /// Runs work that asks no cluster.
@@ -189,7 +196,7 @@ impl Session {
             }
             if Instant::now() + POLL > self.deadline {
                 tokio::time::sleep_until(self.deadline).await;
-                return Err(Failure::flux(DEADLINE));
+                return Err(late());
             }
             tokio::time::sleep(POLL).await;
         }

@@ -45,6 +45,7 @@ use super::cluster::stopped;
 use crate::cloud;
 use crate::log::JsonLines;
 use crate::outcome::{Failure, Outcome};
+use crate::session;
 use endpoints::Endpoints;
 use leader::Election;
 use receiver::Receiver;
@@ -59,6 +60,9 @@ const NAMESPACE: &str = "flux-system";
 
 /// How often the cluster is asked whether it is there, at first.
 const GREETING: Duration = Duration::from_secs(1);
+
+/// After so many questions it is told again that nobody answers.
+const REMINDER: u32 = 30;
 
 /// Runs `sluice serve`.
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
@@ -76,7 +80,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
 async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let controllers = controllers(&wanted.controllers)?;
     let endpoints = Endpoints::default();
-    let client =
+    let (client, cluster) =
         reach::client(wanted.kubeconfig.as_deref(), Arc::clone(&endpoints.metrics)).await?;
     let in_cluster = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
     let namespace = environment("RUNTIME_NAMESPACE").unwrap_or_else(|| NAMESPACE.to_owned());
@@ -182,7 +186,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         Ok(())
     };
     let beside = async {
-        tokio::join!(serving, join_all(told), greet(&client, &endpoints));
+        tokio::join!(serving, join_all(told), greet(&client, &cluster, &endpoints));
     };
     let stopping = async {
         stopped().await;
@@ -272,8 +276,14 @@ fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
 }
 
 /// Asks the cluster for its version until it answers: then this process is ready. It never returns.
-async fn greet(client: &Client, endpoints: &Endpoints) {
-    while client.apiserver_version().await.is_err() {
+async fn greet(client: &Client, address: &str, endpoints: &Endpoints) {
+    let mut tries = 0_u32;
+    while let Err(error) = client.apiserver_version().await {
+        if tries.is_multiple_of(REMINDER) {
+            let error = session::unreached(&error, address);
+            tracing::error!(error, "the cluster does not answer; it is asked again every second");
+        }
+        tries += 1;
         tokio::time::sleep(GREETING).await;
     }
     endpoints.ready.store(true, Ordering::Relaxed);

@@ -21,7 +21,7 @@ pub(super) struct Lost(mpsc::Receiver<String>);
 pub(super) fn telling(client: &Client, server: &str) -> (Client, Lost) {
     let (own, namespace) = (client.clone(), client.default_namespace().to_owned());
     let (tell, told) = mpsc::channel(1);
-    let server = server.trim_end_matches('/').to_owned();
+    let server = server.to_owned();
     let service = service_fn(move |request: Request<Body>| {
         let (own, tell, server) = (own.clone(), tell.clone(), server.clone());
         async move {
@@ -49,8 +49,9 @@ impl Lost {
     }
 }
 
-/// What Flux says of it.
-fn words(error: &kube::Error, server: &str) -> String {
+/// What Flux says of a cluster that is not reached at its address.
+pub(crate) fn words(error: &kube::Error, server: &str) -> String {
+    let server = server.trim_end_matches('/');
     let address = server.split_once("://").map_or(server, |(_, rest)| rest);
     let error: &(dyn Error + 'static) = error;
     let causes = std::iter::successors(Some(error), |error| (**error).source());

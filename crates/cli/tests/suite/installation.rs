@@ -1,8 +1,9 @@
 //! What has no counterpart in Flux: installing in two ways, twice, over others, and looking whether
 //! a cluster is ready to join.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -27,6 +28,23 @@ fn sluice(world: &World, line: &str) -> Ran {
 
 fn installed() -> World {
     World::start(&What { installed: true, ..What::default() })
+}
+
+#[test]
+fn controllers_without_a_cluster_say_so_and_wait() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sluice"))
+        .args(["serve", "--kubeconfig", "tests/own/unreachable.yaml"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("sluice starts");
+    let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+    let told = lines.map_while(Result::ok).find(|line| line.contains("does not answer"));
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+    let told: Value = serde_json::from_str(&told.expect("it is told")).expect("lines are JSON");
+    let why = "failed to get server groups: Get \"https://127.0.0.1:1/api\": dial tcp 127.0.0.1:1: connect: connection refused";
+    assert_eq!((&told["level"], &told["error"]), (&"error".into(), &why.into()));
 }
 
 #[test]

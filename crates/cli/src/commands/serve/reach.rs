@@ -15,17 +15,21 @@ use tower::service_fn;
 use crate::kubeconfig;
 use crate::outcome::Failure;
 
-/// A client of the cluster that a kubeconfig names, or else of the one that this runs in.
-pub(super) async fn client(path: Option<&Path>, metrics: Arc<Metrics>) -> Result<Client, Failure> {
+/// A client of the cluster that a kubeconfig names, or else of the one that this runs in; and its address.
+pub(super) async fn client(
+    path: Option<&Path>,
+    metrics: Arc<Metrics>,
+) -> Result<(Client, String), Failure> {
     let config = kubeconfig::config(path, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(Failure::told_as_ours)?;
     // The API server's audit log tells by this who asked.
     let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));
+    let address = config.cluster_url.to_string();
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
     let client = Client::try_from(config)
         .map_err(|error| Failure::caused("cannot reach the cluster", error))?;
-    Ok(counted(&client, metrics, host))
+    Ok((counted(&client, metrics, host), address))
 }
 
 /// A client whose requests are counted by what became of them.
