@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate and its level. A crate may use any lower level.
-const LEVELS: [(&str, u8); 19] = [
+const LEVELS: [(&str, u8); 20] = [
     ("sluice", 5),
     ("sluice-controllers", 4),
     ("sluice-fleet", 4),
@@ -24,6 +24,7 @@ const LEVELS: [(&str, u8); 19] = [
     ("sluice-schema", 1),
     ("sluice-expr", 1),
     ("sluice-kstatus", 1),
+    ("sluice-cloud", 1),
     ("sluice-api", 0),
     ("sluice-yaml", 0),
     ("sluice-base", 0),

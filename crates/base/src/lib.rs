@@ -1,4 +1,5 @@
-//! The words every crate shares: Go's durations, times, quantities and JSON text, and the clock.
+//! The words every crate shares: Go's durations, times, quantities and JSON text, the clock, and values that
+//! are not shown.
 //!
 //! Nothing here does input or output, and nothing here reads the time by itself: a [`clock::Clock`]
 //! is handed in, so that a simulation can own it.
@@ -7,4 +8,5 @@ pub mod clock;
 pub mod duration;
 pub mod gojson;
 pub mod quantity;
+pub mod redacted;
 pub mod time;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use sluice_controllers::bases::Bases;
-use sluice_controllers::outside::{Outside, Web};
+use sluice_controllers::outside::Outside;
 use sluice_source::git::{GitLimits, Network, SshOptions};
-use sluice_source::http::HttpClients;
+use sluice_source::http::{HttpClients, Web};
 
 use crate::outcome::Failure;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::Url;
+use sluice_cloud::Http;
 use sluice_kustomize::{FileTree, Remote, RemoteError, Repository};
-use sluice_secrets::Http;
 use sluice_source::git::{CloneRequest, Cloned, GitAuth, Reference, clone};
 
 use crate::artifacts::ArtifactTree;

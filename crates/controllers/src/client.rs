@@ -1,7 +1,6 @@
 //! Clients that act as somebody else, and what API servers say when they refuse.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, Request};
@@ -9,12 +8,9 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use sluice_base::clock::Clock;
-use sluice_secrets::flux::{Identity, Wanted};
+use sluice_cloud::{CloudError, CloudIdentity, ClusterAccess, ClusterQuery};
 use tokio::sync::Mutex;
 use tower::service_fn;
-
-/// How long a token is shown before the next is asked for. All last longer.
-const FRESH: Duration = Duration::from_mins(5);
 
 /// A client that sends nothing to a path with steps in it that lead elsewhere: names come from tenants, and
 /// whoever stands between us and the API server may follow them.
@@ -62,39 +58,47 @@ pub fn as_service_account(
     Ok(Client::new(service, namespace.to_owned()))
 }
 
-/// Tokens for a cluster: the next is asked for when the last has been used for a while.
+/// Tokens for a cluster: the next is asked for before the last runs out.
 pub(crate) struct Tokens {
-    identity: Arc<dyn Identity>,
-    audiences: Vec<String>,
+    identity: CloudIdentity,
+    query: ClusterQuery,
     clock: Arc<dyn Clock>,
     last: Mutex<Option<(Timestamp, HeaderValue)>>,
 }
 
 impl Tokens {
-    pub(crate) fn new(
-        identity: Arc<dyn Identity>,
-        audiences: Vec<String>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { identity, audiences, clock, last: Mutex::default() }
+    pub(crate) fn new(identity: CloudIdentity, query: ClusterQuery, clock: Arc<dyn Clock>) -> Self {
+        Self { identity, query, clock, last: Mutex::default() }
+    }
+
+    /// The way into the cluster, with the first token.
+    pub(crate) async fn access(&self) -> Result<ClusterAccess, String> {
+        let mut last = self.last.lock().await;
+        let found = self.identity.cluster(&self.query).await?;
+        *last = Some((found.until, bearer(&found.value)?));
+        Ok(found.value)
     }
 
     /// A token, as a request bears it.
-    pub(crate) async fn get(&self) -> Result<HeaderValue, String> {
+    async fn get(&self) -> Result<HeaderValue, CloudError> {
         let mut last = self.last.lock().await;
-        let now = self.clock.now();
-        if let Some((since, token)) = &*last
-            && Duration::try_from(now.duration_since(*since)).unwrap_or(FRESH) < FRESH
+        if let Some((until, token)) = &*last
+            && self.clock.now() < *until
         {
             return Ok(token.clone());
         }
-        let token = self.identity.token(Wanted::Cluster(&self.audiences)).await?;
-        let mut token = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-            .map_err(|_| "the token holds odd letters".to_owned())?;
-        token.set_sensitive(true);
-        *last = Some((now, token.clone()));
+        let found = self.identity.cluster(&self.query).await?;
+        let token = bearer(&found.value)?;
+        *last = Some((found.until, token.clone()));
         Ok(token)
     }
+}
+
+fn bearer(access: &ClusterAccess) -> Result<HeaderValue, CloudError> {
+    let mut bearer = HeaderValue::from_str(&format!("Bearer {}", access.token.expose()))
+        .map_err(|_| CloudError("the token holds odd letters".to_owned()))?;
+    bearer.set_sensitive(true);
+    Ok(bearer)
 }
 
 /// A client whose requests bear a token that is never old.
@@ -103,11 +107,8 @@ pub(crate) fn with_token(client: &Client, tokens: Arc<Tokens>) -> Client {
     let service = service_fn(move |mut request: Request<Body>| {
         let (own, tokens) = (own.clone(), Arc::clone(&tokens));
         async move {
-            let token = tokens.get().await.map_err(|problem| {
-                kube::Error::Service(
-                    format!("failed to get access token for cluster: {problem}").into(),
-                )
-            })?;
+            let token =
+                tokens.get().await.map_err(|problem| kube::Error::Service(problem.into()))?;
             request.headers_mut().insert(AUTHORIZATION, token);
             own.send(request).await
         }
@@ -125,7 +126,54 @@ pub(crate) fn api_message(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::leads_elsewhere;
+    use std::sync::{Arc, Mutex};
+
+    use jiff::{SignedDuration, Timestamp};
+    use sluice_base::clock::Clock;
+    use sluice_cloud::{
+        CacheLimits, Clouds, CloudsParts, ClusterQuery, Environment, NoAccounts, Nowhere,
+    };
+
+    use super::{Tokens, leads_elsewhere};
+
+    /// A clock that is told the time.
+    struct Told(Mutex<Timestamp>);
+
+    impl Clock for Told {
+        fn now(&self) -> Timestamp {
+            *self.0.lock().unwrap()
+        }
+    }
+
+    /// A wait for health outlives a token: each request looks whether there has to be another.
+    #[tokio::test]
+    async fn a_token_is_replaced_before_it_runs_out() {
+        let told = Arc::new(Told(Mutex::new(Timestamp::UNIX_EPOCH)));
+        let keys = [("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s")];
+        let variables = keys.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let clouds = Clouds::new(CloudsParts {
+            environment: Environment { variables, ..Environment::default() },
+            http: Arc::new(Nowhere),
+            accounts: Arc::new(NoAccounts),
+            clock: Arc::clone(&told) as _,
+            limits: CacheLimits::default(),
+            allows_accounts: false,
+        });
+        let query = ClusterQuery {
+            provider: "aws".to_owned(),
+            cluster: "arn:aws:eks:eu-west-1:1:cluster/c".to_owned(),
+            address: "https://c.test".to_owned(),
+            authorities: "pem".to_owned(),
+        };
+        let tokens = Tokens::new(clouds.controller(), query, Arc::clone(&told) as _);
+        tokens.access().await.unwrap();
+        let first = tokens.get().await.unwrap();
+        for (minutes, is_first) in [(11, true), (12, false), (13, false)] {
+            *told.0.lock().unwrap() = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes);
+            assert_eq!(tokens.get().await.unwrap() == first, is_first, "after {minutes} minutes");
+        }
+        assert!(first.is_sensitive());
+    }
 
     #[test]
     fn names_are_no_paths() {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use kube::Client;
 use sluice_base::clock::Clock;
+use sluice_cloud::{CacheLimits, Clouds};
 use sluice_runtime::events::Recorder;
 use sluice_runtime::key::Key;
 use sluice_runtime::metrics::Metrics;
 use sluice_secrets::flux::OnBrokenMac;
-use sluice_source::cloud::Surroundings;
 use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
@@ -26,7 +26,7 @@ pub struct Settings {
     pub no_cross_namespace_refs: bool,
     /// `--no-remote-bases`
     pub no_remote_bases: bool,
-    /// `--default-service-account`
+    /// `--default-service-account` of kustomize-controller: who applies for whoever names nobody.
     pub default_service_account: Option<String>,
     /// `--requeue-dependency`
     pub requeue_dependency: Duration,
@@ -50,6 +50,8 @@ pub struct Settings {
     pub drift: DriftMode,
     /// `--drift-max-kinds` and `--drift-max-objects`: how much is watched at most.
     pub drift_limits: DriftLimits,
+    /// `--default-service-account` of source-controller: who asks clouds for sources that name nobody.
+    pub default_source_service_account: Option<String>,
     /// `ObjectLevelWorkloadIdentity`
     pub object_level_workload_identity: bool,
     /// `--default-decryption-service-account`
@@ -66,8 +68,8 @@ pub struct Settings {
     pub sops_mac: OnBrokenMac,
     /// `--external-artifact-hosts`: whence artifacts of ExternalArtifacts are fetched, besides our own store.
     pub external_artifact_hosts: Vec<String>,
-    /// What the environment says about clouds: whence credentials of `provider: aws` and its like come.
-    pub surroundings: Surroundings,
+    /// `--token-cache-max-size` and `--token-cache-max-duration`
+    pub token_cache: CacheLimits,
     /// A rule that a simulation does without.
     #[doc(hidden)]
     pub switched_off: Option<SafetyRule>,
@@ -98,7 +100,8 @@ impl Default for Settings {
             drift: DriftMode::Interval,
             drift_limits: DriftLimits::default(),
             external_artifact_hosts: Vec::new(),
-            surroundings: Surroundings::default(),
+            token_cache: CacheLimits::default(),
+            default_source_service_account: None,
             switched_off: None,
             object_level_workload_identity: false,
             default_decryption_service_account: None,
@@ -132,6 +135,8 @@ pub struct Context {
     pub compute: Compute,
     /// What lies outside of the cluster.
     pub outside: Outside,
+    /// Whom clouds know: the controllers, and service accounts.
+    pub clouds: Clouds,
     /// Flags and feature gates.
     pub settings: Arc<Settings>,
 }

@@ -9,6 +9,7 @@
 //! spec, a request, its Secrets, a new artifact of a source that it includes.
 
 mod artifact;
+mod cloud;
 mod pass;
 mod reconcile;
 mod secrets;
@@ -35,7 +36,7 @@ use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::BucketTransport;
 use sluice_source::git::GitTransport;
 use sluice_source::http::HttpClients;
-use sluice_source::oci::{Clouds, Wire};
+use sluice_source::oci::Wire;
 use sluice_source::store::{ArtifactStore, Retention};
 use tokio::time::Instant;
 
@@ -43,6 +44,7 @@ use crate::context::Context;
 use crate::sources::Source;
 use crate::waking::Wakes;
 
+pub(crate) use cloud::NO_ACCOUNTS;
 pub(crate) use pass::Pass;
 pub(crate) use secrets::Data;
 pub use status::{Common, SourceStatus};
@@ -67,8 +69,6 @@ pub struct Workshop {
     pub http: HttpClients,
     /// Reaches registries.
     pub registries: Arc<dyn Wire>,
-    /// Logs in to registries of clouds.
-    pub clouds: Clouds,
 }
 
 /// What differs between kinds of sources.

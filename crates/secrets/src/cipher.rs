@@ -7,9 +7,9 @@ use aes_gcm::{AeadCore, AesGcm};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::redacted::Redacted;
 use crate::time::parse_rfc3339_nano;
 use crate::tree::{Comment, Value};
+use sluice_base::redacted::Redacted;
 
 /// The key of one document.
 pub type DataKey = Redacted<Vec<u8>>;
@@ -125,9 +125,9 @@ fn typed(plain: Vec<u8>, kind: &str) -> Result<Value, CipherError> {
 #[cfg(test)]
 mod tests {
     use super::{CipherError, decrypt};
-    use crate::redacted::Redacted;
     use crate::testing::seal;
     use crate::tree::Value;
+    use sluice_base::redacted::Redacted;
 
     #[test]
     fn values_come_back_with_their_type() {

@@ -6,9 +6,9 @@ use crate::cipher::{CipherError, DataKey, decrypt};
 use crate::formats::{Format, Metadatas};
 use crate::keys::{DataKeyError, KeyService, data_key};
 use crate::metadata::Metadata;
-use crate::redacted::Redacted;
 use crate::rules::Above;
 use crate::tree::{Branch, Comment, Item, Value};
+use sluice_base::redacted::Redacted;
 
 /// What the hash starts with where only encrypted values are hashed, so that the two kinds of MAC
 /// are never the same: sha256 of `sops`.

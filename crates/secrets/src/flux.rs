@@ -15,7 +15,7 @@ pub use sources::{Sources, SourcesError};
 use crate::document::{Error, Integrity, Tampering, decrypt_document};
 use crate::formats::Format;
 use crate::keys::KeyService;
-use crate::redacted::Redacted;
+use sluice_base::redacted::Redacted;
 
 /// The annotation that keeps an object as it is, with the value `disabled`.
 pub const DECRYPT_ANNOTATION: &str = "kustomize.toolkit.fluxcd.io/decrypt";

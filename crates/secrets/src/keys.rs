@@ -8,33 +8,24 @@ mod aws;
 mod azure;
 mod failure;
 mod gcp;
-mod jwt;
 mod pgp;
 mod shamir;
 mod vault;
-mod web;
 
 pub use age::AgeIdentities;
-pub use aws::AwsKeys;
-pub use azure::azure_token;
 pub use failure::DataKeyError;
-pub use gcp::gcp_token;
 pub use pgp::PgpKeys;
 pub use vault::vault_token;
-pub use web::{Answer, Http};
 
-pub(crate) use aws::AwsKmsKey;
-pub(crate) use azure::{AzureCredentials, AzureKey};
-pub(crate) use gcp::{GcpCredentials, GcpKey};
+pub(crate) use aws::{AwsKmsKey, aws_keys};
+pub(crate) use azure::{AzureKey, azure_credentials};
+pub(crate) use gcp::{GcpKey, SCOPES as GCP_SCOPES};
 pub(crate) use vault::VaultKey;
-
-#[cfg(test)]
-pub(crate) use jwt::rsa_key;
 
 use failure::{GroupFailure, KeyFailure};
 
 use crate::cipher::DataKey;
-use crate::redacted::Redacted;
+use sluice_base::redacted::Redacted;
 
 /// Keys that all give the same part of the data key.
 pub(crate) type KeyGroup = Vec<MasterKey>;

@@ -10,7 +10,7 @@
 //! - No error and no debug print shows a value or a key; what is decrypted is [`Redacted`].
 //! - Nothing panics on input. Nothing here reads a file, a clock or the environment.
 //! - Decrypting never waits. Keys far away are noted when they are needed, asked in between over a seam
-//!   ([`Http`]), and the document is tried again ([`flux::KeyRing::ask`]).
+//!   ([`sluice_cloud::Http`]), and the document is tried again ([`flux::KeyRing::ask`]).
 //!
 //! Start reading at `document`.
 
@@ -21,7 +21,6 @@ pub mod flux;
 mod formats;
 mod keys;
 mod metadata;
-mod redacted;
 mod rules;
 #[cfg(test)]
 mod testing;
@@ -31,8 +30,5 @@ mod tree;
 pub use cipher::{CipherError, DataKey};
 pub use document::{Decrypted, Error, Integrity, Tampering, WalkError, decrypt_document};
 pub use formats::Format;
-pub use keys::{
-    AgeIdentities, Answer, AwsKeys, DataKeyError, Http, KeyService, MasterKey, NoKey, PgpKeys,
-    azure_token, gcp_token, vault_token,
-};
-pub use redacted::Redacted;
+pub use keys::{AgeIdentities, DataKeyError, KeyService, MasterKey, NoKey, PgpKeys, vault_token};
+pub use sluice_base::redacted::Redacted;

@@ -34,7 +34,7 @@ pub(crate) fn is_signed_by_client(statement: &str) -> Option<serde_json::Value> 
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
     let key = include_str!("../tests/goldens/keys/client.pem");
-    let key = crate::keys::rsa_key(key).expect("the key is one");
+    let key = sluice_cloud::jwt::rsa_key(key).expect("the key is one");
     let (signed, signature) = statement.rsplit_once('.')?;
     let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
     let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_key().as_ref());

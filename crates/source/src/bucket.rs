@@ -5,8 +5,9 @@
 //! ```
 //!
 //! [`BucketNetwork`] reaches S3 and what speaks like it, Google Cloud Storage and Azure Blob Storage;
-//! [`MemoryBuckets`] are for simulations. Credentials and signatures come from `object_store`. Requests are
-//! our own, because keys and etags have to be seen as they are: they make the revision.
+//! [`MemoryBuckets`] are for simulations. Signatures come from `object_store`, keys and tokens of clouds from
+//! `sluice-cloud`. Requests are our own, because keys and etags have to be seen as they are: they make the
+//! revision.
 
 mod azure;
 mod fetch;
@@ -23,6 +24,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use sluice_cloud::CloudIdentity;
 
 pub use fetch::{BucketQuery, FetchedBucket, fetch};
 pub use index::BucketIndex;
@@ -49,7 +51,7 @@ pub enum BucketHost {
 /// What a bucket is opened with.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum BucketAuth {
-    /// Nothing for generic hosts; whatever the surroundings offer for those of a cloud.
+    /// Nothing for generic hosts; what the identity is given for those of a cloud.
     #[default]
     Ambient,
     /// A Secret, in the fields that the host knows.
@@ -98,6 +100,8 @@ pub struct BucketAddress {
     pub insecure: bool,
     /// Credentials.
     pub auth: BucketAuth,
+    /// Whom the cloud may know.
+    pub identity: Option<CloudIdentity>,
     /// The service for temporary credentials of AWS, if not the usual one.
     pub sts_endpoint: String,
     /// Trust, client certificate and proxy.

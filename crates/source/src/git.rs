@@ -36,7 +36,7 @@ mod tree;
 pub(crate) use auth::percent_decoded;
 pub use auth::{AuthError, GitAuth};
 pub use clone::{Checkout, CloneRequest, Cloned, Reference, ReferencingTag, clone};
-pub use codecommit::{AwsCredentials, CodeCommitError, codecommit_auth, codecommit_region};
+pub use codecommit::{CodeCommitError, codecommit_auth, codecommit_region};
 pub use commit::{Commit, Identity, Tag};
 pub use error::{Cause, GitError};
 pub use github_app::{APP_USERNAME, AppToken, GitHubApp, GitHubAppError};

@@ -1,5 +1,7 @@
 //! The one HTTP client: how connections are made, trusted and proxied. See ADR 0005.
 
+mod web;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +10,9 @@ use std::time::Duration;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
+
+pub use sluice_cloud::Proxy;
+pub use web::Web;
 
 /// Whom to trust beyond the system, and how to show who we are. All PEM; empty where unused.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,17 +25,6 @@ pub struct TlsOptions {
     pub key: Vec<u8>,
     /// Whether any server certificate will do.
     pub insecure: bool,
-}
-
-/// A proxy for HTTP and HTTPS.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Proxy {
-    /// `http://` or `https://` address.
-    pub address: String,
-    /// Name, if it asks for one.
-    pub username: String,
-    /// Password.
-    pub password: String,
 }
 
 /// Everything that makes one client different from another.
@@ -111,7 +105,7 @@ impl HttpClients {
             builder = builder.redirect(reqwest::redirect::Policy::none());
         }
         if let Some(proxy) = &options.proxy {
-            builder = builder.proxy(proxy.through()?);
+            builder = builder.proxy(client_proxy(proxy)?);
         }
         builder.build().map_err(|error| HttpError::Tls(chain(&error)))
     }
@@ -183,34 +177,27 @@ impl fmt::Debug for TlsOptions {
     }
 }
 
-impl Proxy {
-    fn through(&self) -> Result<reqwest::Proxy, HttpError> {
-        let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
-        let Some(place) = self.address.strip_prefix("socks5://") else {
-            let through = reqwest::Proxy::all(&self.address).map_err(failed)?;
-            return Ok(if self.username.is_empty() {
-                through
-            } else {
-                through.basic_auth(&self.username, &self.password)
-            });
-        };
-        // The `h` lets the proxy resolve names, as Go does. Who logs in stands in the address.
-        let address = format!("socks5h://{place}");
-        let mut url = reqwest::Url::parse(&address)
-            .map_err(|error| HttpError::Proxy(format!("{error}: {:?}", self.address)))?;
-        if !self.username.is_empty() {
-            let set = url.set_username(&self.username);
-            set.and_then(|()| url.set_password(Some(&self.password)))
-                .map_err(|()| HttpError::Proxy(format!("no host: {:?}", self.address)))?;
-        }
-        reqwest::Proxy::all(url).map_err(failed)
+/// A proxy as the client takes it.
+fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
+    let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
+    let Some(place) = proxy.address.strip_prefix("socks5://") else {
+        let through = reqwest::Proxy::all(&proxy.address).map_err(failed)?;
+        return Ok(if proxy.username.is_empty() {
+            through
+        } else {
+            through.basic_auth(&proxy.username, &proxy.password)
+        });
+    };
+    // The `h` lets the proxy resolve names, as Go does. Who logs in stands in the address.
+    let address = format!("socks5h://{place}");
+    let mut url = reqwest::Url::parse(&address)
+        .map_err(|error| HttpError::Proxy(format!("{error}: {:?}", proxy.address)))?;
+    if !proxy.username.is_empty() {
+        let set = url.set_username(&proxy.username);
+        set.and_then(|()| url.set_password(Some(&proxy.password)))
+            .map_err(|()| HttpError::Proxy(format!("no host: {:?}", proxy.address)))?;
     }
-}
-
-impl fmt::Debug for Proxy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Proxy").field("username", &self.username).finish_non_exhaustive()
-    }
+    reqwest::Proxy::all(url).map_err(failed)
 }
 
 mod trust {

@@ -57,7 +57,6 @@ pub mod archive;
 pub mod artifact;
 pub mod bucket;
 pub mod client;
-pub mod cloud;
 pub mod compose;
 pub mod dial;
 pub mod git;

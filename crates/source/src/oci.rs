@@ -35,7 +35,7 @@ mod session;
 mod wire;
 
 pub use client::{Fetched, Image, PullLimits, RemoteRepository};
-pub use cloud::{CloudEnvironment, CloudError, Clouds, ReadFile};
+pub use cloud::log_in;
 pub use credentials::{Credentials, CredentialsError, DockerConfig, Keyring};
 pub use error::{OciError, Refusal};
 pub use keys::{KeyError, PublicKey};

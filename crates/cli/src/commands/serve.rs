@@ -4,11 +4,12 @@ mod applying;
 mod endpoints;
 mod flags;
 mod gates;
+mod identities;
 mod leader;
 mod reach;
 mod receiver;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -26,16 +27,15 @@ use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
 use sluice_controllers::drift::DriftLimits;
 use sluice_controllers::operation::{Operation, new_id};
-use sluice_controllers::outside::{Outside, Reachable, Web};
+use sluice_controllers::outside::{Outside, Reachable};
 use sluice_controllers::run::{Controller, World, run as run_controllers};
 use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
 use sluice_runtime::selector::Selector;
 use sluice_source::bucket::BucketNetwork;
-use sluice_source::cloud::Surroundings;
 use sluice_source::git::{GitLimits, GitTransport, Network};
-use sluice_source::http::{HttpClients, HttpOptions};
-use sluice_source::oci::{Clouds, NetworkWire};
+use sluice_source::http::{HttpClients, HttpOptions, Web};
+use sluice_source::oci::NetworkWire;
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, MirroredStore, RemoteStore, Retention};
 use sluice_ssa::parse_group_kinds;
@@ -97,8 +97,8 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         u64::MAX,
     ));
     if let Some(address) = &wanted.storage_bucket {
-        let (surroundings, clock) = (cloud_settings(), Arc::clone(&clock));
-        let far = RemoteStore::at(address, &http, &surroundings, clock)
+        let (variables, clock) = (cloud::environment().variables, Arc::clone(&clock));
+        let far = RemoteStore::at(address, &http, &variables, clock)
             .map_err(|error| Failure::caused("artifacts cannot be kept in a bucket", error))?;
         store = Arc::new(MirroredStore::new(store, far.with_digests(wanted.artifact_digest_algo)));
     }
@@ -134,11 +134,10 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         Arc::new(Network::new(http.clone(), wanted.ssh(), GitLimits::default()));
     let web =
         Web::new(&http).map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
-    let web = Arc::new(web);
     let outside = Outside {
         git: Arc::clone(&network),
-        web: web.clone(),
-        identity: wanted.applying.identity(&client, web, &namespace),
+        web: Arc::new(web),
+        environment: cloud::environment(),
         clusters: Arc::new(Reachable),
     };
     let retention = Retention {
@@ -163,8 +162,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             digests: wanted.artifact_digest_algo,
             transport: network,
             registries: Arc::new(NetworkWire::new(http.clone())),
-            buckets: Arc::new(BucketNetwork::new(http.clone(), cloud_settings())),
-            clouds: Clouds::new(Arc::new(NetworkWire::new(http.clone())), cloud::environment()),
+            buckets: Arc::new(BucketNetwork::new(http.clone())),
             http,
         },
         packed,
@@ -262,13 +260,14 @@ fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
             objects: wanted.drift_max_objects,
         },
         external_artifact_hosts: wanted.external_artifact_hosts,
-        surroundings: Surroundings(cloud_settings()),
         concurrent_ssa: wanted.concurrent_ssa,
         custom_stage_kinds: parse_group_kinds(&wanted.custom_apply_stage_kinds),
         disallowed_field_managers: wanted.override_manager,
         ..wanted.applying.settings(namespace)
     };
+    wanted.identities.apply(&wanted.controllers, &mut settings);
     without_effect.extend(gates::apply(&wanted.feature_gates, &mut settings)?);
+    identities::check(&settings)?;
     for flag in without_effect {
         tracing::info!(flag, "without effect here");
     }
@@ -324,14 +323,8 @@ fn advertised_by(bound: SocketAddr) -> String {
     format!("{host}:{}", bound.port())
 }
 
-/// What the surroundings say about clouds: credentials, regions, addresses of services.
-fn cloud_settings() -> BTreeMap<String, String> {
-    let prefixes = ["AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST"];
-    std::env::vars().filter(|(name, _)| prefixes.iter().any(|it| name.starts_with(it))).collect()
-}
-
 /// The time of this machine.
-pub(super) struct Wall;
+pub(crate) struct Wall;
 
 impl Clock for Wall {
     fn now(&self) -> Timestamp {

@@ -11,7 +11,7 @@ use sluice_source::bucket::{BucketAddress, BucketAuth, BucketHost};
 use sluice_source::http::{HttpOptions, TlsOptions};
 
 use super::{BucketPass, Buckets};
-use crate::sourcing::{Data, Stop};
+use crate::sourcing::{Data, NO_ACCOUNTS, Stop};
 
 /// The fields of a Secret for Azure; one of them has to be there.
 const AZURE_FIELDS: [&str; 4] = ["clientId", "accountKey", "sasKey", "authorityHost"];
@@ -22,11 +22,8 @@ impl Buckets {
         let spec = &pass.object.spec;
         let provider = spec.provider.clone().unwrap_or(BucketProvider::Generic);
         let named = spec.service_account_name.as_deref().unwrap_or_default();
-        if provider != BucketProvider::Generic && !named.is_empty() {
-            return Err(Stop::stalled(
-                FEATURE_GATE_DISABLED,
-                "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
-            ));
+        if provider != BucketProvider::Generic && !self.may_name_account(named) {
+            return Err(Stop::stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
         }
         let refused = |message: String| Stop::fetch(AUTHENTICATION_FAILED, message);
         let secret = self.data(pass, spec.secret_ref.as_ref(), "secret").await?;
@@ -49,6 +46,9 @@ impl Buckets {
         if let Some(data) = &secret {
             check_secret(&provider, name, data).map_err(refused)?;
         }
+        let identity = self
+            .cloud_identity(pass, Some(named), proxy.as_ref())
+            .map_err(|error| refused(error.to_string()))?;
         let mut auth = BucketAuth::Ambient;
         if let Some(data) = secret {
             auth = BucketAuth::Secret { name: name.to_owned(), data };
@@ -81,6 +81,7 @@ impl Buckets {
             region: spec.region.clone().unwrap_or_default(),
             insecure: spec.insecure.unwrap_or(false),
             auth,
+            identity: Some(identity),
             sts_endpoint: sts.map(|sts| sts.endpoint.clone()).unwrap_or_default(),
             http: HttpOptions { tls, proxy, ..HttpOptions::default() },
         })

@@ -5,23 +5,19 @@ use sluice_api::names::reasons::{
     AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED, INVALID_PROVIDER_CONFIGURATION, URL_INVALID,
 };
 use sluice_api::source::gitrepository::GitProvider;
+use sluice_cloud::azure::DEVOPS;
+use sluice_cloud::{CloudError, CloudIdentity};
 use sluice_source::git::{
     APP_USERNAME, AuthError, GitAuth, GitHubApp, codecommit_auth, codecommit_region,
 };
 use sluice_source::http::HttpOptions;
 
 use super::{GitPass, GitRepositories};
-use crate::sourcing::{Data, Stop};
+use crate::sourcing::{Data, NO_ACCOUNTS, Stop};
 
 /// What is said where a GitHub App is meant and none is given.
 const NO_APP: &str =
     "secretRef with github app data must be specified when provider is set to github";
-
-/// What is said where a service account is meant, which a feature gate has to allow.
-const NO_ACCOUNTS: &str = "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller";
-
-/// The scope of tokens for Azure's repositories.
-const DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
 
 impl GitRepositories {
     /// Credentials, trust and proxy.
@@ -73,14 +69,18 @@ impl GitRepositories {
             }
             Some(provider @ (GitProvider::Aws | GitProvider::Azure)) => {
                 let named = spec.service_account_name.as_deref().unwrap_or_default();
-                if !named.is_empty() {
+                if !self.may_name_account(named) {
                     return Err(Stop::stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
                 }
-                let is_aws = *provider == GitProvider::Aws;
-                let given = self.cloud(&url, auth, is_aws).await;
-                auth = given.map_err(|error| {
+                let unauthorized = |error: CloudError| {
                     refused(format!("failed to configure authentication options: {error}"))
-                })?;
+                };
+                // Trust of the repository's Secret is not for the services of a cloud.
+                let identity = self
+                    .cloud_identity(pass, Some(named), auth.proxy.as_ref())
+                    .map_err(unauthorized)?;
+                let is_aws = *provider == GitProvider::Aws;
+                auth = self.cloud(&identity, &url, auth, is_aws).await.map_err(unauthorized)?;
             }
             _ if GitHubApp::is_in(&data) => {
                 return Err(Stop::fetch(
@@ -95,24 +95,25 @@ impl GitRepositories {
         Ok(auth)
     }
 
-    /// Credentials that the surroundings offer for a host of a cloud.
-    async fn cloud(&self, url: &Url, mut auth: GitAuth, is_aws: bool) -> Result<GitAuth, String> {
-        let surroundings = &self.context.settings.surroundings;
-        // Trust of the repository's Secret is not for the services of a cloud.
-        let options = HttpOptions { proxy: auth.proxy.clone(), ..HttpOptions::default() };
-        let client = self.workshop.http.client(&options).map_err(|error| error.to_string())?;
-        let no_token = |error: &dyn std::fmt::Display| {
-            format!("failed to get access token for Git repository: {error}")
-        };
+    /// Credentials that a cloud gives to an identity for one of its hosts.
+    async fn cloud(
+        &self,
+        identity: &CloudIdentity,
+        url: &Url,
+        mut auth: GitAuth,
+        is_aws: bool,
+    ) -> Result<GitAuth, CloudError> {
+        let no_token =
+            |error: CloudError| error.while_trying("failed to get access token for Git repository");
         if is_aws {
-            let region = codecommit_region(url).map_err(|error| error.to_string())?;
-            let found =
-                surroundings.aws(&client, region).await.map_err(|error| no_token(&error))?;
+            let region = codecommit_region(url).map_err(|error| CloudError(error.to_string()))?;
+            let keys = identity.aws(region, "").await.map_err(no_token)?.value;
             let now = self.context.clock.now();
-            return codecommit_auth(url, &found, auth, now).map_err(|error| error.to_string());
+            return codecommit_auth(url, &keys, auth, now)
+                .map_err(|error| CloudError(error.to_string()));
         }
-        let token = surroundings.azure_token(&client, DEVOPS).await;
-        auth.bearer_token = token.map_err(|error| no_token(&error))?;
+        let token = identity.azure(DEVOPS).await.map_err(no_token)?;
+        auth.bearer_token = token.value.into_exposed();
         auth.username.clear();
         auth.password.clear();
         Ok(auth)

@@ -3,7 +3,7 @@
 mod kubeconfig;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::RECONCILIATION_FAILED;
 use sluice_runtime::key::Key;
@@ -12,7 +12,7 @@ use sluice_ssa::Discovery;
 use super::Kustomizations;
 use super::stop::Stop;
 use crate::client::{api_message, as_service_account, with_token};
-use kubeconfig::{RemoteCluster, config_of, kubeconfig_of};
+use kubeconfig::{RemoteCluster, config_for, config_of, kubeconfig_of};
 
 /// A cluster to apply to.
 pub(super) struct Target {
@@ -96,13 +96,7 @@ impl Kustomizations {
             .map_err(|error| format!("failed to get configmap {key}: {}", api_message(&error)))?;
         let remote = RemoteCluster::of(map.data.unwrap_or_default())?;
         let tokens = remote.tokens(context, &key.namespace);
-        // The first token shows whether there are any.
-        tokens
-            .get()
-            .await
-            .map_err(|problem| format!("failed to get access token for cluster: {problem}"))?;
-        let mut config = Config::new(remote.address()?);
-        config.root_cert = remote.authorities();
+        let config = config_for(&tokens.access().await?)?;
         Ok(with_token(&context.outside.clusters.connect(config)?, tokens))
     }
 

@@ -7,18 +7,18 @@ use kube::Api;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::sluice::SOPS_MAC;
 use sluice_runtime::key::Key;
-use sluice_secrets::flux::{Decryptor, Finding, Identity, ImportError, KeyRing, OnBrokenMac};
+use sluice_secrets::flux::{Decryptor, Finding, ImportError, KeyRing, OnBrokenMac};
 
 use super::stop::{Stop, build_failed};
 use crate::client::api_message;
 use crate::context::Context;
-use crate::identity::Account;
+use crate::identity::Decrypting;
 
 /// Everything to decrypt with.
 pub(super) struct Decryption {
     ring: KeyRing,
     on_broken_mac: OnBrokenMac,
-    identity: Arc<dyn Identity>,
+    identity: Decrypting,
 }
 
 impl Decryption {
@@ -44,18 +44,12 @@ impl Decryption {
             (None, None) => Ok(()),
         }
         .map_err(build_failed)?;
-        let named = wanted.service_account_name.as_deref().filter(|name| !name.is_empty());
-        let account = named.or(settings.default_decryption_service_account.as_deref());
-        let identity: Arc<dyn Identity> = match account {
-            None => Arc::clone(&context.outside.identity),
-            Some(name) => Arc::new(Account {
-                client: context.client.clone(),
-                web: Arc::clone(&context.outside.web),
-                key: Key::new(namespace, name),
-                allowed: settings.object_level_workload_identity,
-                is_default: named.is_none(),
-                vaults: settings.sops_vault_config_map.clone(),
-            }),
+        let named = wanted.service_account_name.as_deref();
+        let default = settings.default_decryption_service_account.as_deref();
+        let identity = Decrypting {
+            cloud: context.clouds.named_or(&namespace, named, default),
+            client: context.client.clone(),
+            vaults: settings.sops_vault_config_map.clone(),
         };
         Ok(Some(Arc::new(Self { ring, on_broken_mac, identity })))
     }
@@ -67,8 +61,8 @@ impl Decryption {
 
     /// Asks keys far away; gives whether another try is worth it.
     pub(super) async fn ask(&self, context: &Context) -> bool {
-        let (web, now) = (&*context.outside.web, context.clock.now());
-        self.ring.ask(web, &*self.identity, now).await
+        let controller = context.clouds.controller();
+        self.ring.ask(&controller.asking(), &self.identity).await
     }
 }
 

@@ -5,14 +5,15 @@ use kube::Api;
 use sluice_api::names::conditions::STALLED;
 use sluice_api::names::reasons::{AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED};
 use sluice_api::shared::provider::CloudProvider;
+use sluice_cloud::CloudError;
 use sluice_runtime::events::Severity;
 use sluice_source::http::{HttpOptions, Proxy, TlsOptions};
 use sluice_source::oci::{
-    Access, Credentials, Keyring, PullLimits, RegistryAccess, RemoteRepository, Repository,
+    Access, Credentials, Keyring, PullLimits, RegistryAccess, RemoteRepository, Repository, log_in,
 };
 
 use super::{OciPass, OciRepositories};
-use crate::sourcing::Stop;
+use crate::sourcing::{NO_ACCOUNTS, Stop};
 
 /// The types of Secrets that hold docker configurations, and the keys they hold them under.
 const CONFIG: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
@@ -135,7 +136,7 @@ impl OciRepositories {
         }
     }
 
-    /// The login that a cloud gives to the identity of this process.
+    /// The login that a cloud gives to the service account that is named, or to this process.
     async fn log_in(
         &self,
         pass: &OciPass<'_>,
@@ -143,22 +144,23 @@ impl OciRepositories {
         proxy: Option<Proxy>,
     ) -> Result<Credentials, Stop> {
         let spec = &pass.object.spec;
-        if spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty()) {
+        let named = spec.service_account_name.as_deref();
+        if !self.may_name_account(named.unwrap_or_default()) {
             // Only the stall says it: nothing was fetched that could have failed.
             return Err(Stop::Failed {
                 condition: STALLED,
                 reason: FEATURE_GATE_DISABLED.to_owned(),
-                message: "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
+                message: NO_ACCOUNTS.to_owned(),
                 stalls: true,
             });
         }
         let name = provider.as_str();
-        let clouds = &self.workshop.clouds;
-        let login = clouds.log_in(name, &spec.url, proxy, self.context.clock.now()).await;
-        login.map_err(|error| {
+        let unauthorized = |error: CloudError| {
             let message = format!("failed to get credential from {name}: {error}");
             Stop::fetch(AUTHENTICATION_FAILED, message)
-        })
+        };
+        let identity = self.cloud_identity(pass, named, proxy.as_ref()).map_err(unauthorized)?;
+        log_in(&identity, name, &spec.url).await.map_err(unauthorized)
     }
 }
 

@@ -11,6 +11,7 @@ use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::Config;
 use serde::de::DeserializeOwned;
 use sluice_api::crd::{CustomResource, Definition};
+use sluice_cloud::{Clouds, CloudsParts};
 use sluice_runtime::events::Recorder;
 use sluice_runtime::index::Reference;
 use sluice_runtime::queue::Queue;
@@ -26,6 +27,7 @@ use crate::artifacts::Artifacts;
 use crate::client::guarded;
 use crate::context::Context;
 use crate::external::host_of;
+use crate::identity::ClusterAccounts;
 use crate::operation::new_id;
 use crate::sources::{Source, Sources};
 use crate::sourcing::{SourceController, SourceKind};
@@ -36,6 +38,7 @@ pub(super) struct Wiring<'w> {
     world: &'w World,
     stop: CancellationToken,
     artifacts: Arc<Artifacts>,
+    clouds: Clouds,
     /// The sources of the cluster.
     pub(super) sources: Arc<Sources>,
     /// Watches and senders of events; they end with the run.
@@ -56,6 +59,7 @@ impl<'w> Wiring<'w> {
             world,
             stop,
             artifacts: Arc::new(Artifacts::new(Arc::clone(&world.packed), world.compute)),
+            clouds: clouds(world),
             sources: Arc::default(),
             tasks: JoinSet::new(),
             consumers: Vec::new(),
@@ -92,6 +96,7 @@ impl<'w> Wiring<'w> {
             discovery: Discovery::new(),
             compute: world.compute,
             outside: world.outside.clone(),
+            clouds: self.clouds.clone(),
             settings: Arc::new(settings),
         })
     }
@@ -210,6 +215,18 @@ impl<'w> Wiring<'w> {
         let store = Arc::clone(store);
         self.lists.push(async move { store.synced().await }.boxed());
     }
+}
+
+/// The clouds as all controllers see them: what one was given, another need not ask for.
+fn clouds(world: &World) -> Clouds {
+    Clouds::new(CloudsParts {
+        environment: world.outside.environment.clone(),
+        http: Arc::clone(&world.outside.web),
+        accounts: Arc::new(ClusterAccounts(guarded(&world.client))),
+        clock: Arc::clone(&world.clock),
+        limits: world.settings.token_cache,
+        allows_accounts: world.settings.object_level_workload_identity,
+    })
 }
 
 /// A kind that can be watched.

@@ -27,7 +27,7 @@ use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
-use sluice_source::oci::{CloudEnvironment, Clouds, MemoryRegistry};
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{ArtifactStore as _, MemoryStore, Retention};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -136,7 +136,6 @@ impl World {
                 buckets: Arc::new(MemoryBuckets::default()),
                 http: HTTP.get_or_init(HttpClients::new).clone(),
                 registries: Arc::new(MemoryRegistry::new()),
-                clouds: Clouds::new(Arc::new(MemoryRegistry::new()), CloudEnvironment::default()),
             },
             packed,
             outside: Outside::sealed(Arc::new(git.clone())),

@@ -11,20 +11,20 @@ use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use sluice_base::clock::Clock;
+use sluice_cloud::{Answer, Environment, Http, Proxy};
 use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
 use sluice_controllers::operation::Operation;
-use sluice_controllers::outside::{Clusters, Nobody, Outside};
+use sluice_controllers::outside::{Clusters, Outside};
 use sluice_controllers::run::{Controller, World, run};
 use sluice_controllers::sourcing::Workshop;
-use sluice_secrets::{Answer, Http};
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
-use sluice_source::oci::{CloudEnvironment, Clouds, MemoryRegistry};
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
 use tokio::task::JoinHandle;
@@ -64,6 +64,10 @@ impl Http for Pages {
         Box::pin(std::future::ready(answer.map(|(status, body)| {
             http::Response::builder().status(status).body(body.into_bytes()).unwrap()
         })))
+    }
+
+    fn through(&self, _: &Proxy) -> Result<Arc<dyn Http>, String> {
+        Ok(Arc::new(self.clone()))
     }
 }
 
@@ -173,13 +177,12 @@ impl Ground {
                 buckets: Arc::new(buckets.clone()),
                 http: HttpClients::new(),
                 registries: Arc::new(registry.clone()),
-                clouds: Clouds::new(Arc::new(registry.clone()), CloudEnvironment::default()),
             },
             packed: Arc::new(Local(store.clone())),
             outside: Outside {
                 git: Arc::new(git.clone()),
                 web: Arc::new(web.clone()),
-                identity: Arc::new(Nobody),
+                environment: Environment::default(),
                 clusters: Arc::new(neighbours.clone()),
             },
             settings: Settings::default(),
@@ -277,6 +280,11 @@ impl Ground {
     /// Changes the settings that the controllers are started with.
     pub(crate) fn settings(&mut self) -> &mut Settings {
         &mut self.world.settings
+    }
+
+    /// What lies outside, to be changed while the controllers do not run.
+    pub(crate) fn outside(&mut self) -> &mut Outside {
+        &mut self.world.outside
     }
 
     /// Changes how the controllers are operated that are started next.

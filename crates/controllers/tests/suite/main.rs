@@ -4,6 +4,7 @@
 
 mod access;
 mod buckets;
+mod clouds;
 mod decryption;
 mod depending;
 mod drifting;

@@ -36,7 +36,7 @@ fn packed(files: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Pushes an artifact of these files under a tag; gives its digest.
-fn push(ground: &Ground, tag: &str, files: &[(&str, &str)]) -> String {
+pub(crate) fn push(ground: &Ground, tag: &str, files: &[(&str, &str)]) -> String {
     let layer = ground.registry.put_blob(APP, media::FLUX_CONTENT, packed(files));
     push_layers(ground, tag, vec![layer])
 }

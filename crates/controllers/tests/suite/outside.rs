@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::cloud::Surroundings;
 use sluice_source::git::{
     Cause, GitAuth, GitLimits, GitRemote, GitServer, GitTransport, Identity, MemoryTransport,
     Network, NewCommit, Repository, SshOptions,
 };
-use sluice_source::http::HttpClients;
+use sluice_source::http::{HttpClients, Web};
 use sluice_source::tree::SourceTree;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -58,7 +57,7 @@ async fn service(
     (address, asked)
 }
 
-fn small_repository() -> Repository {
+pub(crate) fn small_repository() -> Repository {
     let mut files = SourceTree::default();
     files.insert_file("a.yaml", "a").unwrap();
     let by = Identity::new("Ada", "ada@git.test", jiff::Timestamp::UNIX_EPOCH);
@@ -196,8 +195,8 @@ async fn a_proxy_is_used_as_its_secret_says() {
 
 /// Remembers with what repositories were opened.
 #[derive(Default)]
-struct Noting {
-    inner: MemoryTransport,
+pub(crate) struct Noting {
+    pub(crate) inner: MemoryTransport,
     opened: Mutex<Vec<(String, GitAuth)>>,
 }
 
@@ -209,7 +208,7 @@ impl GitTransport for Noting {
 }
 
 impl Noting {
-    fn auth(&self, url: &str) -> GitAuth {
+    pub(crate) fn auth(&self, url: &str) -> GitAuth {
         let opened = self.opened.lock().unwrap();
         opened.iter().rev().find(|(it, _)| it == url).map(|(_, auth)| auth.clone()).unwrap()
     }
@@ -254,9 +253,10 @@ async fn providers_give_credentials_for_their_own_hosts() {
     let mut ground = Ground::idle().await;
     ground.workshop().transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
     let service = format!("http://{tokens}");
-    let around = ["AZURE_POD_IDENTITY_AUTHORITY_HOST", "AWS_METADATA_ENDPOINT"];
+    let around = ["AZURE_POD_IDENTITY_AUTHORITY_HOST", "AWS_EC2_METADATA_SERVICE_ENDPOINT"];
     let around = around.map(|name| (name.to_owned(), service.clone()));
-    ground.settings().surroundings = Surroundings(around.into());
+    ground.outside().environment.variables = around.into();
+    ground.outside().web = Arc::new(Web::new(&HttpClients::new()).unwrap());
     ground.start();
     ground.apply(namespace()).await;
     let app = json!({

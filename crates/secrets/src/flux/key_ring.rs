@@ -5,14 +5,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
+use sluice_base::redacted::Redacted;
+use sluice_cloud::Asking;
+use sluice_cloud::aws::AwsKeys;
+use sluice_cloud::azure::AzureCredentials;
+use sluice_cloud::gcp::GcpCredentials;
 
 use crate::cipher::DataKey;
 use crate::keys::{
-    AgeIdentities, AwsKeys, AwsKmsKey, AzureCredentials, AzureKey, GcpCredentials, GcpKey, Http,
-    KeyService, MasterKey, NoKey, PgpKeys, VaultKey,
+    AgeIdentities, AwsKmsKey, AzureKey, GCP_SCOPES, GcpKey, KeyService, MasterKey, NoKey, PgpKeys,
+    VaultKey, aws_keys, azure_credentials,
 };
-use crate::redacted::Redacted;
 
 /// Why an entry of a decryption Secret could not be taken in. The caller knows the Secret's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,8 +36,6 @@ pub enum Wanted<'w> {
     Gcp,
     /// A token of the Vault at this address.
     Vault(&'w str),
-    /// A token of the cluster itself, for these audiences.
-    Cluster(&'w [String]),
 }
 
 /// What an identity gives.
@@ -86,9 +87,11 @@ impl KeyRing {
                 self.vault_token = (!token.is_empty()).then_some(Redacted::new(token));
                 Ok(())
             }
-            "sops.aws-kms" => AwsKeys::read(value).map(|keys| self.aws = Some(keys)),
-            "sops.gcp-kms" => GcpCredentials::read(value).map(|found| self.gcp = Some(found)),
-            "sops.azure-kv" => AzureCredentials::read(value).map(|found| self.azure = Some(found)),
+            "sops.aws-kms" => aws_keys(value).map(|keys| self.aws = Some(keys)),
+            "sops.gcp-kms" => GcpCredentials::read(value)
+                .map(|found| self.gcp = Some(found))
+                .map_err(String::from),
+            "sops.azure-kv" => azure_credentials(value).map(|found| self.azure = Some(found)),
             _ if extension(entry) == "asc" => self.pgp.import(value),
             _ => return self.import_age(entry, value),
         };
@@ -106,11 +109,11 @@ impl KeyRing {
 
     /// Asks the keys that were needed and are far away; gives whether there were any, so that decrypting is
     /// worth another try. What they say is kept, also that they refuse.
-    pub async fn ask(&self, http: &dyn Http, identity: &dyn Identity, now: Timestamp) -> bool {
+    pub async fn ask(&self, asking: &Asking<'_>, identity: &dyn Identity) -> bool {
         let needed = std::mem::take(&mut self.far().needed);
         let is_any = !needed.is_empty();
         for key in needed {
-            let answer = self.ask_one(&key, http, identity, now).await;
+            let answer = self.ask_one(&key, asking, identity).await;
             self.far().answers.insert(key, answer);
         }
         is_any
@@ -123,22 +126,22 @@ impl KeyRing {
     async fn ask_one(
         &self,
         key: &MasterKey,
-        http: &dyn Http,
+        asking: &Asking<'_>,
         identity: &dyn Identity,
-        now: Timestamp,
     ) -> Result<DataKey, String> {
+        let http = asking.http;
         match key {
             MasterKey::AwsKms { arn, role, context, enc } => {
                 let key = AwsKmsKey { arn, role, context, enc };
                 let region = key.region()?;
                 match &self.aws {
-                    Some(keys) => key.decrypt(keys, http, now).await,
-                    None => key.decrypt(&identity.aws_keys(region).await?, http, now).await,
+                    Some(keys) => key.decrypt(keys, asking).await,
+                    None => key.decrypt(&identity.aws_keys(region).await?, asking).await,
                 }
             }
             MasterKey::GcpKms { resource_id, enc } => {
                 let token = match &self.gcp {
-                    Some(credentials) => credentials.token(http, now).await?,
+                    Some(credentials) => credentials.token(asking, &GCP_SCOPES).await?.value,
                     None => identity.token(Wanted::Gcp).await?,
                 };
                 GcpKey { resource_id, enc }.decrypt(&token, http).await
@@ -147,7 +150,7 @@ impl KeyRing {
                 let key = AzureKey { vault_url, name, version, enc };
                 let scope = key.scope()?;
                 let token = match &self.azure {
-                    Some(credentials) => credentials.token(&scope, http, now).await?,
+                    Some(credentials) => credentials.token(asking, &scope).await?.value,
                     None => identity.token(Wanted::Azure(&scope)).await?,
                 };
                 key.decrypt(&token, http).await
@@ -191,12 +194,13 @@ impl KeyService for KeyRing {
 mod tests {
     use http::{Request, Response};
     use serde_json::json;
+    use sluice_base::redacted::Redacted;
+    use sluice_cloud::aws::AwsKeys;
+    use sluice_cloud::{Answer, Asking, Environment, Http};
 
     use super::{Given, Identity, KeyRing, Wanted};
     use crate::document::decrypt_document;
     use crate::formats::Format;
-    use crate::keys::{Answer, AwsKeys, Http};
-    use crate::redacted::Redacted;
     use crate::testing::{at_once, seal};
 
     /// A Vault whose keys are all the same.
@@ -245,6 +249,8 @@ mod tests {
             .to_string()
         };
         let now = "2026-01-01T00:00:00Z".parse().expect("a moment");
+        let environment = Environment::default();
+        let asking = Asking { http: &Vault, environment: &environment, now };
         let ring = KeyRing::default();
         let text = document(&["https://other.test", "https://vault.test"]);
         let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
@@ -252,17 +258,17 @@ mod tests {
         for _ in 0..2 {
             let error = attempt().expect_err("nobody was asked");
             assert!(error.is_unasked());
-            assert!(at_once(ring.ask(&Vault, &Known, now)));
+            assert!(at_once(ring.ask(&asking, &Known)));
         }
         let plain = attempt().expect("the second gave the key").emit(Format::Json).expect("JSON");
         assert!(String::from_utf8_lossy(plain.expose()).contains("plain"));
-        assert!(!at_once(ring.ask(&Vault, &Known, now)), "there is nothing left to ask");
+        assert!(!at_once(ring.ask(&asking, &Known)), "there is nothing left to ask");
 
         let ring = KeyRing::default();
         let text = document(&["https://other.test"]);
         let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
         assert!(attempt().expect_err("nobody was asked").is_unasked());
-        at_once(ring.ask(&Vault, &Known, now));
+        at_once(ring.ask(&asking, &Known));
         let error = attempt().expect_err("nobody knows it").to_string();
         assert!(error.contains("- | nobody for Vault(\"https://other.test\")"), "{error}");
     }

@@ -10,7 +10,7 @@ use sluice_yaml::{Duplicates, to_json};
 use super::{Decryptor, Finding, MAX_FILE_SIZE};
 use crate::document::Error;
 use crate::formats::Format;
-use crate::redacted::Redacted;
+use sluice_base::redacted::Redacted;
 
 /// The names of a kustomization file.
 const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];

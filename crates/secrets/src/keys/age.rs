@@ -6,7 +6,7 @@ mod file;
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
 use crate::cipher::DataKey;
-use crate::redacted::Redacted;
+use sluice_base::redacted::Redacted;
 
 /// An X25519 identity.
 #[derive(Debug, Clone)]

@@ -1,86 +1,32 @@
-//! AWS: keys of an account, roles it takes on, and the Key Management Service.
-
-mod signature;
+//! The Key Management Service of AWS, and its keys as a Secret holds them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Request;
-use jiff::Timestamp;
 use serde_json::{Value as Json, json};
+use sluice_base::redacted::Redacted;
+use sluice_cloud::Asking;
+use sluice_cloud::aws::{AwsKeys, Signer, endpoint};
 
-use super::web::{Http, form};
 use crate::cipher::DataKey;
-use crate::redacted::Redacted;
-use signature::Signer;
 
 /// The name of sessions in which a role is taken on, as it shows in AWS' own logs.
 const SESSION: &str = "sops@sluice";
 
-/// The keys of an account or of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AwsKeys {
-    access_key: String,
-    secret_key: Redacted<String>,
-    session_token: Redacted<String>,
-}
-
-impl AwsKeys {
-    /// Keys; the token of an account's own keys is empty.
-    pub fn new(access_key: &str, secret_key: &str, session_token: &str) -> Self {
-        Self {
-            access_key: access_key.to_owned(),
-            secret_key: Redacted::new(secret_key.to_owned()),
-            session_token: Redacted::new(session_token.to_owned()),
-        }
+/// Reads `sops.aws-kms` of a decryption Secret.
+pub(crate) fn aws_keys(text: &[u8]) -> Result<AwsKeys, String> {
+    let wrong = |reason: String| format!("failed to unmarshal AWS credentials file: {reason}");
+    let value = sluice_yaml::to_json(text, sluice_yaml::Duplicates::LastWins);
+    let value = value.map_err(|error| wrong(error.to_string()))?.unwrap_or_default();
+    if !value.is_object() && !value.is_null() {
+        return Err(wrong("it is no mapping".to_owned()));
     }
-
-    /// Reads `sops.aws-kms` of a decryption Secret.
-    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
-        let wrong = |reason: String| format!("failed to unmarshal AWS credentials file: {reason}");
-        let value = sluice_yaml::to_json(text, sluice_yaml::Duplicates::LastWins);
-        let value = value.map_err(|error| wrong(error.to_string()))?.unwrap_or_default();
-        if !value.is_object() && !value.is_null() {
-            return Err(wrong("it is no mapping".to_owned()));
-        }
-        let field = |name: &str| value.get(name).and_then(Json::as_str).unwrap_or_default();
-        Ok(Self::new(
-            field("aws_access_key_id"),
-            field("aws_secret_access_key"),
-            field("aws_session_token"),
-        ))
-    }
-
-    /// The keys in an answer of the token service.
-    fn of_session(answer: &str) -> Option<Self> {
-        let field = |name: &str| {
-            let (_, after) = answer.split_once(&format!("<{name}>"))?;
-            after.split_once(&format!("</{name}>")).map(|(value, _)| value)
-        };
-        Some(Self::new(field("AccessKeyId")?, field("SecretAccessKey")?, field("SessionToken")?))
-    }
-
-    /// The keys of the session in which somebody with a token of a cluster takes on a role. Such a request
-    /// needs no signature.
-    pub async fn with_web_identity(
-        http: &dyn Http,
-        region: &str,
-        role: &str,
-        session: &str,
-        token: &str,
-    ) -> Result<Self, String> {
-        let fields = [
-            ("Action", "AssumeRoleWithWebIdentity"),
-            ("RoleArn", role),
-            ("RoleSessionName", session),
-            ("Version", "2011-06-15"),
-            ("WebIdentityToken", token),
-        ];
-        let request = Request::post(endpoint("sts", region)?)
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .body(form(&fields))
-            .map_err(|error| error.to_string())?;
-        ask_sts(http, "AssumeRoleWithWebIdentity", request).await
-    }
+    let field = |name: &str| value.get(name).and_then(Json::as_str).unwrap_or_default();
+    Ok(AwsKeys::new(
+        field("aws_access_key_id"),
+        field("aws_secret_access_key"),
+        field("aws_session_token"),
+    ))
 }
 
 /// A key of the service, with the data key that it encrypts.
@@ -122,8 +68,7 @@ impl AwsKmsKey<'_> {
     pub(crate) async fn decrypt(
         &self,
         keys: &AwsKeys,
-        http: &dyn Http,
-        now: Timestamp,
+        asking: &Asking<'_>,
     ) -> Result<DataKey, String> {
         let sealed = STANDARD
             .decode(self.enc)
@@ -133,8 +78,8 @@ impl AwsKmsKey<'_> {
         let keys = if self.role.is_empty() {
             keys
         } else {
-            taken = self
-                .assume(region, keys, http, now)
+            taken = keys
+                .assume(asking, region, self.role, SESSION)
                 .await
                 .map_err(|problem| format!("failed to assume role '{}': {problem}", self.role))?;
             &taken
@@ -145,12 +90,12 @@ impl AwsKmsKey<'_> {
         if !context.is_empty() {
             body["EncryptionContext"] = Json::Object(context);
         }
-        let request = Request::post(endpoint("kms", region)?)
+        let request = Request::post(format!("{}/", endpoint(asking, "kms", "KMS", region)?))
             .header("Content-Type", "application/x-amz-json-1.1")
             .header("X-Amz-Target", "TrentService.Decrypt")
             .body(body.to_string().into_bytes())
             .map_err(|error| error.to_string())?;
-        self.ask(request, region, keys, http, now)
+        self.ask(request, region, keys, asking)
             .await
             .map_err(|problem| format!("failed to decrypt sops data key with AWS KMS: {problem}"))
     }
@@ -160,11 +105,10 @@ impl AwsKmsKey<'_> {
         request: Request<Vec<u8>>,
         region: &str,
         keys: &AwsKeys,
-        http: &dyn Http,
-        now: Timestamp,
+        asking: &Asking<'_>,
     ) -> Result<DataKey, String> {
-        let signer = Signer { keys, region, service: "kms", now };
-        let response = http.send(signer.sign(request)?).await?;
+        let signer = Signer { keys, region, service: "kms", now: asking.now };
+        let response = asking.http.send(signer.sign(request)?).await?;
         let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
         let text = |field: &str| body.get(field).and_then(Json::as_str).unwrap_or_default();
         if !response.status().is_success() {
@@ -180,65 +124,6 @@ impl AwsKmsKey<'_> {
         let plain = STANDARD.decode(text("Plaintext")).ok().filter(|plain| !plain.is_empty());
         plain.map(Redacted::new).ok_or_else(|| "the answer holds no plaintext".to_owned())
     }
-
-    async fn assume(
-        &self,
-        region: &str,
-        keys: &AwsKeys,
-        http: &dyn Http,
-        now: Timestamp,
-    ) -> Result<AwsKeys, String> {
-        let fields = [
-            ("Action", "AssumeRole"),
-            ("RoleArn", self.role),
-            ("RoleSessionName", SESSION),
-            ("Version", "2011-06-15"),
-        ];
-        let request = Request::post(endpoint("sts", region)?)
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .body(form(&fields))
-            .map_err(|error| error.to_string())?;
-        let signer = Signer { keys, region, service: "sts", now };
-        ask_sts(http, "AssumeRole", signer.sign(request)?).await
-    }
-}
-
-/// Where a service of a region listens.
-fn endpoint(service: &str, region: &str) -> Result<String, String> {
-    let is_region = !region.is_empty()
-        && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if !is_region {
-        return Err(format!("'{region}' is no AWS region"));
-    }
-    let domain = match region.split('-').next() {
-        Some("cn") => "amazonaws.com.cn",
-        Some("eusc") => "amazonaws.eu",
-        _ => "amazonaws.com",
-    };
-    Ok(format!("https://{service}.{region}.{domain}/"))
-}
-
-async fn ask_sts(
-    http: &dyn Http,
-    operation: &str,
-    request: Request<Vec<u8>>,
-) -> Result<AwsKeys, String> {
-    let response = http.send(request).await?;
-    let body = String::from_utf8_lossy(response.body());
-    let field = |name: &str| {
-        let after = body.split_once(&format!("<{name}>")).map(|(_, after)| after);
-        after.and_then(|after| after.split_once('<')).map_or("", |(value, _)| value).to_owned()
-    };
-    if !response.status().is_success() {
-        return Err(format!(
-            "operation error STS: {operation}, https response error StatusCode: {}, RequestID: {}, api error {}: {}",
-            response.status().as_u16(),
-            field("RequestId"),
-            field("Code"),
-            field("Message")
-        ));
-    }
-    AwsKeys::of_session(&body).ok_or_else(|| "the answer holds no credentials".to_owned())
 }
 
 #[cfg(test)]

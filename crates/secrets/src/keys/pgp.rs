@@ -8,7 +8,7 @@ use pgp::composed::{
 use pgp::types::Password;
 
 use crate::cipher::DataKey;
-use crate::redacted::Redacted;
+use sluice_base::redacted::Redacted;
 
 /// Larger than any data key, and than the part of one.
 const MAX_PLAIN: u64 = 64 * 1024;

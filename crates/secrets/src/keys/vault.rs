@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use serde_json::{Value as Json, json};
+use sluice_base::redacted::Redacted;
+use sluice_cloud::Http;
 
-use super::Http;
 use crate::cipher::DataKey;
-use crate::redacted::Redacted;
 
 /// A token of Vault for a token of a cluster: `login_path` is that of any way to log in by such tokens.
 pub async fn vault_token(
@@ -105,10 +105,10 @@ impl VaultKey<'_> {
 #[cfg(test)]
 mod tests {
     use http::{Request, Response};
+    use sluice_base::redacted::Redacted;
+    use sluice_cloud::{Answer, Http};
 
     use super::{VaultKey, vault_token};
-    use crate::keys::{Answer, Http};
-    use crate::redacted::Redacted;
     use crate::testing::at_once;
 
     /// A server with one key, that answers as Vault does.

@@ -5,21 +5,55 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::{Method, StatusCode};
-use object_store::azure::{AzureAuthorizer, AzureCredential, AzureCredentialProvider};
+use object_store::azure::{AzureAuthorizer, AzureCredential};
 use object_store::client::HttpRequest;
 use serde::Deserialize;
+use sluice_cloud::CloudIdentity;
+use sluice_cloud::azure::{AzureCredentials, STORAGE};
+use tokio::sync::OnceCell;
 
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
 
 /// Where credentials come from.
 pub(super) enum Access {
-    /// Nothing is shown.
-    Anonymous,
     /// A key or a token that is given.
     Given(Arc<AzureCredential>),
-    /// A token that is asked for.
-    Asked(AzureCredentialProvider),
+    /// A token that is asked for, once.
+    Asked(Asked, OnceCell<Arc<AzureCredential>>),
+}
+
+/// Who asks for a token.
+pub(super) enum Asked {
+    /// Somebody whom Azure may know.
+    Identity(CloudIdentity),
+    /// Whoever a Secret names, by the way of an identity.
+    Secret(AzureCredentials, CloudIdentity),
+}
+
+impl Access {
+    /// A token that is asked for when it is needed.
+    pub(super) fn asked(asked: Asked) -> Self {
+        Self::Asked(asked, OnceCell::new())
+    }
+
+    async fn credential(&self) -> Result<Arc<AzureCredential>, BucketError> {
+        let (asked, kept) = match self {
+            Self::Given(credential) => return Ok(Arc::clone(credential)),
+            Self::Asked(asked, kept) => (asked, kept),
+        };
+        let given = kept.get_or_try_init(async || {
+            let token = match asked {
+                Asked::Identity(identity) => identity.azure(STORAGE).await,
+                Asked::Secret(credentials, identity) => {
+                    credentials.token(&identity.asking(), STORAGE).await
+                }
+            };
+            let token = token.map_err(|error| BucketError(error.to_string()))?;
+            Ok(Arc::new(AzureCredential::BearerToken(token.value.into_exposed())))
+        });
+        given.await.map(Arc::clone)
+    }
 }
 
 /// A container.
@@ -61,21 +95,12 @@ struct Properties {
 
 impl Container {
     async fn ask(&self, url: &str, largest: u64) -> Result<Answer, BucketError> {
-        let credential = match &self.access {
-            Access::Anonymous => None,
-            Access::Given(credential) => Some(Arc::clone(credential)),
-            Access::Asked(provider) => {
-                let asked = provider.get_credential().await;
-                Some(asked.map_err(|error| BucketError(error.to_string()))?)
-            }
-        };
+        let credential = self.access.credential().await?;
         let make = || -> Result<HttpRequest, BucketError> {
             let mut request = request(Method::GET, url)?;
-            if let Some(credential) = &credential {
-                AzureAuthorizer::new(credential, &self.account)
-                    .try_authorize(&mut request)
-                    .map_err(|error| BucketError(error.to_string()))?;
-            }
+            AzureAuthorizer::new(&credential, &self.account)
+                .try_authorize(&mut request)
+                .map_err(|error| BucketError(error.to_string()))?;
             Ok(request)
         };
         self.wire.send(largest, make).await

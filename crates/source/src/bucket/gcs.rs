@@ -5,19 +5,34 @@ use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method, StatusCode};
 use object_store::client::HttpRequest;
-use object_store::gcp::GcpCredentialProvider;
 use serde::Deserialize;
 use serde_json::Value;
+use sluice_cloud::CloudIdentity;
+use sluice_cloud::gcp::GcpCredentials;
+use tokio::sync::OnceCell;
 
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
 
+/// What tokens for a Secret's service account are good for.
+const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
+
+/// Who asks for a token.
+pub(super) enum Teller {
+    /// Somebody whom Google may know.
+    Identity(CloudIdentity),
+    /// The service account of a Secret, by the way of an identity.
+    Secret(GcpCredentials, CloudIdentity),
+}
+
 /// A bucket of Google's.
 pub(super) struct Gcs {
-    pub(super) wire: Wire,
+    wire: Wire,
     /// The address of the bucket's resource.
-    pub(super) base: String,
-    pub(super) credentials: GcpCredentialProvider,
+    base: String,
+    teller: Teller,
+    /// What requests bear, once it was asked for.
+    bearer: OnceCell<HeaderValue>,
 }
 
 #[derive(Deserialize)]
@@ -37,16 +52,30 @@ struct Item {
 }
 
 impl Gcs {
+    pub(super) fn new(wire: Wire, base: String, teller: Teller) -> Self {
+        Self { wire, base, teller, bearer: OnceCell::new() }
+    }
+
+    async fn bearer(&self) -> Result<&HeaderValue, BucketError> {
+        let asked = self.bearer.get_or_try_init(async || {
+            let token = match &self.teller {
+                Teller::Identity(identity) => identity.gcp().await,
+                Teller::Secret(credentials, identity) => {
+                    credentials.token(&identity.asking(), &[SCOPE]).await
+                }
+            };
+            let token = token.map_err(|error| BucketError(error.to_string()))?.value;
+            HeaderValue::from_str(&format!("Bearer {}", token.expose()))
+                .map_err(|_| BucketError::new("the token cannot be used"))
+        });
+        asked.await
+    }
+
     async fn ask(&self, url: &str, largest: u64) -> Result<Answer, BucketError> {
-        let credential = self.credentials.get_credential().await;
-        let credential = credential.map_err(|error| BucketError(error.to_string()))?;
-        let bearer = HeaderValue::from_str(&format!("Bearer {}", credential.bearer))
-            .map_err(|_| BucketError::new("the token cannot be used"))?;
+        let bearer = self.bearer().await?;
         let make = || -> Result<HttpRequest, BucketError> {
             let mut request = request(Method::GET, url)?;
-            if !credential.bearer.is_empty() {
-                request.headers_mut().insert(AUTHORIZATION, bearer.clone());
-            }
+            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
             Ok(request)
         };
         self.wire.send(largest, make).await

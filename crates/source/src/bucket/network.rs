@@ -6,18 +6,19 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use object_store::aws::AwsCredential;
-use object_store::azure::{AzureAccessKey, AzureConfigKey, AzureCredential, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::azure::{AzureAccessKey, AzureCredential};
 use reqwest::Url;
+use sluice_cloud::CloudIdentity;
+use sluice_cloud::azure::AzureCredentials;
+use sluice_cloud::gcp::GcpCredentials;
 
-use super::azure::{Access, Container};
-use super::gcs::Gcs;
+use super::azure::{Access, Asked, Container};
+use super::gcs::{Gcs, Teller};
 use super::s3::S3;
-use super::wire::{Wire, is_printable, settings};
+use super::wire::{Wire, is_printable};
 use super::{
     BucketAddress, BucketAuth, BucketError, BucketHost, BucketReader, BucketTransport, encoded, sts,
 };
-use crate::cloud::ambient_aws;
 use crate::http::{HttpClients, HttpOptions};
 
 /// The address of Google's API.
@@ -31,14 +32,12 @@ type Data = BTreeMap<String, Vec<u8>>;
 #[derive(Clone)]
 pub struct BucketNetwork {
     http: HttpClients,
-    /// What the surroundings say, by the names of environment variables: credentials of clouds.
-    environment: BTreeMap<String, String>,
 }
 
 impl BucketNetwork {
-    /// Buckets through these clients. The environment is handed in: nothing here reads it.
-    pub fn new(http: HttpClients, environment: BTreeMap<String, String>) -> Self {
-        Self { http, environment }
+    /// Buckets through these clients.
+    pub fn new(http: HttpClients) -> Self {
+        Self { http }
     }
 
     fn wire(&self, options: &HttpOptions) -> Result<Wire, BucketError> {
@@ -58,12 +57,17 @@ impl BucketNetwork {
             }
             BucketAuth::Ambient if address.host == BucketHost::Aws => {
                 let (region, sts) = (&address.region, &address.sts_endpoint);
-                let found = ambient_aws(&self.environment, &wire, region, sts).await;
-                Some(
-                    found.map_err(|error| {
-                        BucketError(format!("AWS authentication failed: {error}"))
-                    })?,
-                )
+                let found = identity_of(address)?
+                    .aws(region, sts)
+                    .await
+                    .map_err(|error| BucketError(format!("AWS authentication failed: {error}")))?;
+                let keys = found.value;
+                let token = Some(keys.session_token().to_owned());
+                Some(Arc::new(AwsCredential {
+                    key_id: keys.access_key().to_owned(),
+                    secret_key: keys.secret_key().to_owned(),
+                    token: token.filter(|token| !token.is_empty()),
+                }))
             }
             BucketAuth::Ambient => None,
         };
@@ -72,31 +76,24 @@ impl BucketNetwork {
 
     fn gcs(&self, address: &BucketAddress) -> Result<Gcs, BucketError> {
         let wire = self.wire(&address.http)?;
-        let mut builder = GoogleCloudStorageBuilder::new();
-        if let BucketAuth::Secret { data, .. } = &address.auth {
-            builder = builder.with_service_account_key(text(data, "serviceaccount"));
-        } else {
-            for (key, value) in settings::<GoogleConfigKey>(&self.environment, "GOOGLE_") {
-                builder = builder.with_config(key, value);
+        let identity = identity_of(address)?.clone();
+        let teller = match &address.auth {
+            BucketAuth::Secret { data, .. } => {
+                let key = text(data, "serviceaccount");
+                let credentials = GcpCredentials::read(key.as_bytes()).map_err(|error| {
+                    BucketError(format!("failed to create Google credentials from secret: {error}"))
+                })?;
+                Teller::Secret(credentials, identity.clone())
             }
-        }
-        let store = builder
-            .with_bucket_name(&address.bucket)
-            .with_retry(Wire::retry())
-            .with_http_connector(wire.clone())
-            .build()
-            .map_err(|_| {
-                // What the parser says may quote the key.
-                BucketError::new("failed to create Google credentials from secret")
-            })?;
-        let emulator = self
-            .environment
-            .get("STORAGE_EMULATOR_HOST")
-            .map(|host| if host.contains("://") { host.clone() } else { format!("http://{host}") });
+            _ => Teller::Identity(identity.clone()),
+        };
+        let emulator = identity.asking().environment.get("STORAGE_EMULATOR_HOST").map(|host| {
+            if host.contains("://") { host.to_owned() } else { format!("http://{host}") }
+        });
         let host = emulator.unwrap_or_else(|| GOOGLE.to_owned());
         let bucket = encoded(&address.bucket, b"");
         let base = format!("{}/storage/v1/b/{bucket}", host.trim_end_matches('/'));
-        Ok(Gcs { wire, base, credentials: Arc::clone(store.credentials()) })
+        Ok(Gcs::new(wire, base, teller))
     }
 
     fn azure(&self, address: &BucketAddress) -> Result<Container, BucketError> {
@@ -105,93 +102,54 @@ impl BucketNetwork {
         let account = account_of(endpoint);
         let access = match &address.auth {
             BucketAuth::Secret { name, data } if !data.is_empty() => {
-                self.azure_access(&wire, address, &account, name, data)?
+                azure_access(address, name, data)?
             }
-            _ => self.asked(&wire, address, &account, |builder| builder)?,
+            _ => Access::asked(Asked::Identity(identity_of(address)?.clone())),
         };
         let base = format!("{endpoint}/{}", encoded(&address.bucket, b""));
         Ok(Container { wire, base, account, access })
     }
+}
 
-    /// What a Secret gives, in the order in which Flux looks.
-    fn azure_access(
-        &self,
-        wire: &Wire,
-        address: &BucketAddress,
-        account: &str,
-        name: &str,
-        data: &Data,
-    ) -> Result<Access, BucketError> {
-        let has = |field: &str| data.get(field).is_some_and(|value| !value.is_empty());
-        let value = |field: &str| text(data, field);
-        if has("clientId") && has("tenantId") && has("clientSecret") {
-            return self.asked(wire, address, account, |builder| {
-                let builder = builder.with_client_secret_authorization(
-                    value("clientId"),
-                    value("clientSecret"),
-                    value("tenantId"),
-                );
-                if has("authorityHost") {
-                    builder.with_authority_host(value("authorityHost"))
-                } else {
-                    builder
-                }
-            });
-        }
-        if has("clientId") && has("tenantId") && has("clientCertificate") {
-            return Err(BucketError(format!(
-                "failed to create token credential from '{name}' Secret: client certificates are not supported"
-            )));
-        }
-        if has("clientId") {
-            return self.asked(wire, address, account, |builder| {
-                builder.with_client_id(value("clientId"))
-            });
-        }
-        if has("accountKey") {
-            let key = AzureAccessKey::try_new(value("accountKey").trim()).map_err(|_| {
-                BucketError(format!(
-                    "failed to create shared credential from '{name}' Secret data: the key is not base64"
-                ))
-            })?;
-            return Ok(Access::Given(Arc::new(AzureCredential::AccessKey(key))));
-        }
-        if has("sasKey") {
-            let key = value("sasKey");
-            let query = format!("http://sas/?{}", key.trim().trim_start_matches('?'));
-            let url =
-                Url::parse(&query).map_err(|_| BucketError::new("unable to parse SAS token"))?;
-            let pairs = url.query_pairs();
-            let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned()));
-            return Ok(Access::Given(Arc::new(AzureCredential::SASToken(pairs.collect()))));
-        }
-        Ok(Access::Anonymous)
-    }
+/// Whom the cloud may know.
+fn identity_of(address: &BucketAddress) -> Result<&CloudIdentity, BucketError> {
+    address.identity.as_ref().ok_or_else(|| BucketError::new("there is nobody to ask a cloud as"))
+}
 
-    /// Tokens of Azure's, from a service that the surroundings or a Secret name.
-    fn asked(
-        &self,
-        wire: &Wire,
-        address: &BucketAddress,
-        account: &str,
-        with: impl FnOnce(MicrosoftAzureBuilder) -> MicrosoftAzureBuilder,
-    ) -> Result<Access, BucketError> {
-        let mut builder = MicrosoftAzureBuilder::new();
-        for (key, value) in settings::<AzureConfigKey>(&self.environment, "AZURE_") {
-            builder = builder.with_config(key, value);
-        }
-        let store = with(builder)
-            .with_account(account)
-            .with_container_name(&address.bucket)
-            .with_allow_http(true)
-            .with_retry(Wire::retry())
-            .with_http_connector(wire.clone())
-            .build()
-            .map_err(|error| {
-                BucketError(format!("failed to create environment credential chain: {error}"))
-            })?;
-        Ok(Access::Asked(Arc::clone(store.credentials())))
+/// What a Secret gives, in the order in which Flux looks; who is known otherwise where it gives nothing.
+fn azure_access(address: &BucketAddress, name: &str, data: &Data) -> Result<Access, BucketError> {
+    let has = |field: &str| data.get(field).is_some_and(|value| !value.is_empty());
+    let value = |field: &str| text(data, field);
+    // An application of old is named by fields that Secrets of buckets do not have.
+    let field = |field: &str| match field {
+        "tenant" | "appId" | "password" => String::new(),
+        known => value(known),
+    };
+    let sends_chain = matches!(value("clientCertificateSendChain").as_str(), "1" | "true");
+    let credentials = AzureCredentials::of(field, sends_chain).map_err(|error| {
+        BucketError(format!("failed to create token credential from '{name}' Secret: {error}"))
+    })?;
+    if let Some(credentials) = credentials {
+        let identity = identity_of(address)?.clone();
+        return Ok(Access::asked(Asked::Secret(credentials, identity)));
     }
+    if has("accountKey") {
+        let key = AzureAccessKey::try_new(value("accountKey").trim()).map_err(|_| {
+            BucketError(format!(
+                "failed to create shared credential from '{name}' Secret data: the key is not base64"
+            ))
+        })?;
+        return Ok(Access::Given(Arc::new(AzureCredential::AccessKey(key))));
+    }
+    if has("sasKey") {
+        let key = value("sasKey");
+        let query = format!("http://sas/?{}", key.trim().trim_start_matches('?'));
+        let url = Url::parse(&query).map_err(|_| BucketError::new("unable to parse SAS token"))?;
+        let pairs = url.query_pairs();
+        let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned()));
+        return Ok(Access::Given(Arc::new(AzureCredential::SASToken(pairs.collect()))));
+    }
+    Ok(Access::asked(Asked::Identity(identity_of(address)?.clone())))
 }
 
 impl BucketTransport for BucketNetwork {

@@ -9,7 +9,6 @@ use http_body_util::BodyExt as _;
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpRequest, HttpRequestBody, HttpResponse,
 };
-use object_store::{BackoffConfig, RetryConfig};
 
 use super::BucketError;
 use crate::http::chain;
@@ -57,15 +56,6 @@ impl HttpConnector for Wire {
 impl Wire {
     pub(crate) fn new(client: reqwest::Client) -> Self {
         Self { client: HttpClient::new(client) }
-    }
-
-    /// How the library tries again when it asks for credentials.
-    pub(crate) fn retry() -> RetryConfig {
-        RetryConfig {
-            backoff: BackoffConfig { init_backoff: PAUSE, ..BackoffConfig::default() },
-            max_retries: 2,
-            retry_timeout: Duration::from_secs(10),
-        }
     }
 
     /// Sends a request and reads the answer. A request is made, and signed, anew for every try.

@@ -3,21 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reqwest::Url;
-use ring::{digest, hmac};
+use sluice_cloud::aws::{AwsKeys, Signer};
 
 use super::auth::GitAuth;
-use crate::artifact::hex;
-
-/// Temporary credentials of AWS.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct AwsCredentials {
-    /// Id of the key.
-    pub access_key: String,
-    /// The key.
-    pub secret_key: String,
-    /// The session it belongs to.
-    pub session_token: String,
-}
 
 /// An address that is not one of CodeCommit, in Flux's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,37 +36,21 @@ pub fn codecommit_region(url: &Url) -> Result<&str, CodeCommitError> {
 /// Adds name and password for a repository of CodeCommit. They are good for a quarter of an hour.
 pub fn codecommit_auth(
     url: &Url,
-    credentials: &AwsCredentials,
+    keys: &AwsKeys,
     auth: GitAuth,
     now: Timestamp,
 ) -> Result<GitAuth, CodeCommitError> {
     let region = codecommit_region(url)?;
     let host = url.host_str().unwrap_or_default();
     let moment = TimeZone::UTC.to_datetime(now).strftime("%Y%m%dT%H%M%S").to_string();
-    let date = moment.get(..8).unwrap_or_default();
     let request = format!("GIT\n{}\n\nhost:{host}\n\nhost\n", url.path());
-    let scope = format!("{date}/{region}/codecommit/aws4_request");
-    let hashed = hex(digest::digest(&digest::SHA256, request.as_bytes()).as_ref());
-    let statement = format!("AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashed}");
-    let mut key = format!("AWS4{}", credentials.secret_key).into_bytes();
-    for part in [date, region, "codecommit", "aws4_request", &statement] {
-        let signing = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        key = hmac::sign(&signing, part.as_bytes()).as_ref().to_vec();
-    }
+    let signature =
+        Signer { keys, region, service: "codecommit", now }.signature(&moment, &request);
     Ok(GitAuth {
-        username: format!("{}%{}", credentials.access_key, credentials.session_token),
-        password: format!("{moment}Z{}", hex(&key)),
+        username: format!("{}%{}", keys.access_key(), keys.session_token()),
+        password: format!("{moment}Z{signature}"),
         ..auth
     })
-}
-
-impl std::fmt::Debug for AwsCredentials {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("AwsCredentials")
-            .field("access_key", &self.access_key)
-            .finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]
@@ -89,11 +61,7 @@ mod tests {
     fn the_password_is_a_signature_with_its_time() {
         let url = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/app";
         let url = Url::parse(url).expect("an address");
-        let credentials = AwsCredentials {
-            access_key: "AKID".into(),
-            secret_key: "SECRET".into(),
-            session_token: "SESSION".into(),
-        };
+        let credentials = AwsKeys::new("AKID", "SECRET", "SESSION");
         let now = Timestamp::from_second(1_700_000_000).expect("a moment");
         let auth =
             codecommit_auth(&url, &credentials, GitAuth::default(), now).expect("credentials");

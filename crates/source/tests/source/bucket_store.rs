@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest::Url;
@@ -41,6 +41,10 @@ pub(crate) struct State {
     pub(crate) keys: BTreeMap<String, String>,
     /// Answers to other paths.
     pub(crate) others: BTreeMap<String, String>,
+    /// What requests to Google's and Azure's storage bore.
+    pub(crate) bearers: Vec<String>,
+    /// What was posted.
+    pub(crate) forms: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -74,8 +78,8 @@ impl BucketStore {
         store
     }
 
-    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().expect("not poisoned"));
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().expect("not poisoned"))
     }
 
     pub(crate) fn asked(&self) -> Vec<String> {
@@ -84,9 +88,20 @@ impl BucketStore {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let url = Url::parse(&format!("http://store{}", request.uri())).expect("an address");
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let request = Request::from_parts(parts, ());
         let (mood, answer) = {
             let mut state = self.state.lock().expect("not poisoned");
             state.asked.push(format!("{} {}", request.method(), request.uri()));
+            if request.method() == "POST" {
+                state.forms.push(String::from_utf8_lossy(&body).into_owned());
+            }
+            if ["/storage/", "/account/"].iter().any(|start| url.path().starts_with(start)) {
+                let bearer = request.headers().get("authorization");
+                let bearer = bearer.and_then(|it| it.to_str().ok()).unwrap_or_default();
+                state.bearers.push(bearer.to_owned());
+            }
             (state.mood.clone(), state.answer(&request, &url))
         };
         let (status, body, headers) = match mood {
@@ -111,7 +126,7 @@ fn etag(text: &str) -> String {
 }
 
 impl State {
-    fn answer(&self, request: &Request<Incoming>, url: &Url) -> Answer {
+    fn answer(&self, request: &Request<()>, url: &Url) -> Answer {
         if let Some(body) = self.others.get(&format!("{} {}", request.method(), url.path())) {
             return (200, body.clone(), vec![("etag", "\"other\"".to_owned())]);
         }
@@ -202,17 +217,13 @@ impl State {
         (200, serde_json::json!({"items": items, "nextPageToken": next}).to_string(), Vec::new())
     }
 
-    fn azure(
-        &self,
-        request: &Request<Incoming>,
-        path: &str,
-        query: &BTreeMap<String, String>,
-    ) -> Answer {
+    fn azure(&self, request: &Request<()>, path: &str, query: &BTreeMap<String, String>) -> Answer {
         let coded = |status, code: &str| {
             (status, String::new(), vec![("x-ms-error-code", code.to_owned())])
         };
         let by_key = request.headers().get("authorization").is_some_and(|value| {
-            value.to_str().unwrap_or_default().starts_with("SharedKey account:")
+            let value = value.to_str().unwrap_or_default();
+            ["SharedKey account:", "Bearer "].iter().any(|start| value.starts_with(start))
         });
         if !by_key && query.get("sig").map(String::as_str) != Some("s") {
             return coded(403, "AuthorizationFailure");
@@ -245,7 +256,7 @@ impl State {
     }
 
     /// Whether a request bears the signature that the key's owner would have made: AWS Signature 4.
-    fn is_signed(&self, request: &Request<Incoming>, url: &Url) -> bool {
+    fn is_signed(&self, request: &Request<()>, url: &Url) -> bool {
         let header = |name: &str| {
             request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
         };

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use sluice_base::clock::Frozen;
+use sluice_cloud::{CacheLimits, CloudIdentity, Clouds, CloudsParts, Environment, NoAccounts};
 use sluice_source::artifact::{DigestAlgorithm, Place};
 use sluice_source::bucket::{
     BucketAddress, BucketAuth, BucketHost, BucketNetwork, BucketQuery, BucketTransport as _,
     FetchedBucket, fetch,
 };
-use sluice_source::http::{HttpClients, TlsOptions};
+use sluice_source::http::{HttpClients, TlsOptions, Web};
 use sluice_source::store::{ArtifactStore as _, RemoteStore, StoreError};
 
 use crate::bucket_store::{BUCKET, BucketStore, Mood};
@@ -24,9 +26,25 @@ const OBJECTS: [(&str, &str); 5] = [
     ("notes.md", "no"),
 ];
 
-fn network(environment: &[(&str, &str)]) -> BucketNetwork {
-    let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    BucketNetwork::new(HttpClients::new(), environment.collect())
+/// The key of a service account, whose tokens the store itself gives out.
+const KEY: &str = include_str!("../../../secrets/tests/goldens/keys/client.pem");
+
+fn network() -> BucketNetwork {
+    BucketNetwork::new(HttpClients::new())
+}
+
+/// The controllers, in an environment.
+fn controllers(variables: &[(&str, &str)]) -> CloudIdentity {
+    let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    Clouds::new(CloudsParts {
+        environment: Environment { variables: variables.collect(), ..Environment::default() },
+        http: Arc::new(Web::new(&HttpClients::new()).expect("a client")),
+        accounts: Arc::new(NoAccounts),
+        clock: Arc::new(Frozen(jiff::Timestamp::UNIX_EPOCH)),
+        limits: CacheLimits::default(),
+        allows_accounts: false,
+    })
+    .controller()
 }
 
 fn address(store: &BucketStore, host: BucketHost, secret: &[(&str, &str)]) -> BucketAddress {
@@ -63,19 +81,25 @@ async fn every_host_gives_the_files_and_nothing_when_nothing_changed() {
     let store = BucketStore::start(&OBJECTS).await;
     store.change(|state| {
         state.keys.insert("id".to_owned(), "secret".to_owned());
+        state.others.insert("POST /token".to_owned(), r#"{"access_token":"google"}"#.to_owned());
     });
     let emulator = format!("http://{}", store.address);
-    let service_account = r#"{"type":"service_account","private_key":"","private_key_id":"","client_email":"","disable_oauth":true}"#;
+    let service_account = json!({
+        "type": "service_account", "private_key": KEY, "client_email": "me",
+        "token_uri": format!("{emulator}/token"),
+    })
+    .to_string();
     let hosts: [(BucketHost, &[(&str, &str)]); 5] = [
         (BucketHost::Generic, &[("accesskey", "id"), ("secretkey", "secret")]),
         (BucketHost::Aws, &[("accesskey", "id"), ("secretkey", "secret")]),
-        (BucketHost::Gcp, &[("serviceaccount", service_account)]),
+        (BucketHost::Gcp, &[("serviceaccount", &service_account)]),
         (BucketHost::Azure, &[("accountKey", "a2V5")]),
         (BucketHost::Azure, &[("sasKey", "?sv=1&sig=s")]),
     ];
     for (host, secret) in hosts {
-        let network = network(&[("STORAGE_EMULATOR_HOST", &emulator)]);
-        let address = address(&store, host, secret);
+        let (network, address) = (network(), address(&store, host, secret));
+        let identity = Some(controllers(&[("STORAGE_EMULATOR_HOST", &emulator)]));
+        let address = BucketAddress { identity, ..address };
         let found = read(&network, &address, &query())
             .await
             .unwrap_or_else(|error| panic!("{host:?}: {error}"));
@@ -112,7 +136,7 @@ async fn every_host_gives_the_files_and_nothing_when_nothing_changed() {
 #[tokio::test]
 async fn refusals_are_told_in_the_hosts_words() {
     let store = BucketStore::start(&OBJECTS).await;
-    let network = network(&[]);
+    let network = network();
     let address = address(&store, BucketHost::Generic, &[]);
     let existence =
         |words: &str| format!("failed to confirm existence of 'things' bucket: {words}");
@@ -142,7 +166,7 @@ async fn refusals_are_told_in_the_hosts_words() {
 #[tokio::test]
 async fn keys_that_cannot_be_sent_or_asked_for_are_errors() {
     let store = BucketStore::start(&[("a/../b", "x")]).await;
-    let network = network(&[]);
+    let network = network();
     let open = address(&store, BucketHost::Generic, &[]);
     let error = read(&network, &open, &query()).await.expect_err("a hostile key");
     let words = "fetch from bucket 'things' failed: failed to get 'a/../b' object: Object name contains unsupported characters.";
@@ -178,16 +202,92 @@ async fn credentials_are_had_from_services() {
         tls: TlsOptions::default(),
     };
     let generic = BucketAddress { auth: ldap, ..address(&store, BucketHost::Generic, &[]) };
-    let found = read(&network(&[]), &generic, &query()).await.expect("an answer");
+    let found = read(&network(), &generic, &query()).await.expect("an answer");
     assert_eq!(found.index.len(), 2);
-    let metadata = format!("http://{}", store.address);
-    let around = network(&[("AWS_METADATA_ENDPOINT", &metadata)]);
-    let aws = address(&store, BucketHost::Aws, &[]);
-    let found = read(&around, &aws, &query()).await.expect("an answer");
-    assert_eq!(found.index.len(), 2);
+    let service = format!("http://{}", store.address);
+    let around = [
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", service.as_str()),
+        ("AZURE_POD_IDENTITY_AUTHORITY_HOST", service.as_str()),
+        ("GCE_METADATA_HOST", service.trim_start_matches("http://")),
+        ("STORAGE_EMULATOR_HOST", service.as_str()),
+    ];
+    let token = r#"{"access_token":"machine","expires_in":3600}"#;
+    store.change(|state| {
+        let azure = "GET /metadata/identity/oauth2/token";
+        let google = "GET /computeMetadata/v1/instance/service-accounts/default/token";
+        for path in [azure, google] {
+            state.others.insert(path.to_owned(), token.to_owned());
+        }
+    });
+    let of = |host, region: &str| BucketAddress {
+        region: region.to_owned(),
+        identity: Some(controllers(&around)),
+        ..address(&store, host, &[])
+    };
+    for host in [BucketHost::Aws, BucketHost::Azure, BucketHost::Gcp] {
+        store.change(|state| state.bearers.clear());
+        let found = read(&network(), &of(host, "eu-1"), &query()).await.expect("an answer");
+        assert_eq!(found.index.len(), 2, "{host:?}");
+        let bearers = store.change(|state| state.bearers.clone());
+        let is_token = |it: &String| it == "Bearer machine";
+        assert!(host == BucketHost::Aws || bearers.iter().all(is_token), "{host:?} {bearers:?}");
+    }
+    let error = read(&network(), &of(BucketHost::Aws, ""), &query()).await.expect_err("nowhere");
+    let words = "open: AWS authentication failed: failed to create provider access token for the controller: AWS_REGION environment variable is not set";
+    assert!(error.starts_with(words), "{error}");
     store.change(|state| state.others.clear());
-    let error = read(&around, &aws, &query()).await.expect_err("no credentials");
-    assert!(error.starts_with("open: AWS authentication failed: "), "{error}");
+    for (host, words) in [
+        (
+            BucketHost::Aws,
+            "open: AWS authentication failed: failed to create provider access token for the controller: PUT ",
+        ),
+        (
+            BucketHost::Azure,
+            "failed to confirm existence of 'things' bucket: failed to create provider access token for the controller: GET ",
+        ),
+        (
+            BucketHost::Gcp,
+            "failed to confirm existence of 'things' bucket: failed to create provider access token for the controller: ",
+        ),
+    ] {
+        let error =
+            read(&network(), &of(host, "eu-1"), &query()).await.expect_err("no credentials");
+        assert!(error.starts_with(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn applications_of_azure_are_named_by_a_secret() {
+    let store = BucketStore::start(&OBJECTS).await;
+    let login = "POST /t/oauth2/v2.0/token";
+    let token = r#"{"access_token":"application","expires_in":3600}"#;
+    store.change(|state| {
+        state.others.insert(login.to_owned(), token.to_owned());
+    });
+    let authority = format!("http://{}", store.address);
+    let by_secret = [
+        ("tenantId", "t"),
+        ("clientId", "c"),
+        ("clientSecret", "s"),
+        ("authorityHost", authority.as_str()),
+    ];
+    let by_certificate = [
+        ("tenantId", "t"),
+        ("clientId", "c"),
+        ("clientCertificate", KEY),
+        ("authorityHost", authority.as_str()),
+    ];
+    for (secret, proof) in [(by_secret, "client_secret=s"), (by_certificate, "client_assertion=ey")]
+    {
+        let mut address = address(&store, BucketHost::Azure, &secret);
+        address.identity = Some(controllers(&[]));
+        store.change(|state| (state.bearers.clear(), state.forms.clear()));
+        let found = read(&network(), &address, &query()).await.expect("an answer");
+        assert_eq!(found.index.len(), 2);
+        let (bearers, forms) = store.change(|state| (state.bearers.clone(), state.forms.clone()));
+        assert!(bearers.iter().all(|bearer| bearer == "Bearer application"), "{bearers:?}");
+        assert!(forms.len() == 1 && forms[0].contains(proof), "once: {forms:?}");
+    }
 }
 
 #[tokio::test]

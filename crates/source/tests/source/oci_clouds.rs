@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
-use bytes::Bytes;
-use futures::future::BoxFuture;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use sluice_source::http::{HttpClients, HttpOptions};
-use sluice_source::oci::{CloudEnvironment, Clouds, NetworkWire, Wire, WireError};
+use sluice_base::clock::{Clock, Frozen};
+use sluice_cloud::{Answer, CacheLimits, Clouds, CloudsParts, Environment, Http, NoAccounts};
+use sluice_source::http::{HttpClients, Web};
+use sluice_source::oci::log_in;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const ECR: &str = "oci://123456789012.dkr.ecr.eu-west-1.amazonaws.com/app";
@@ -33,13 +33,8 @@ impl Servers {
     }
 }
 
-impl Wire for Servers {
-    fn send<'a>(
-        &'a self,
-        _: &'a HttpOptions,
-        request: Request<Bytes>,
-        _: u64,
-    ) -> BoxFuture<'a, Result<Response<Bytes>, WireError>> {
+impl Http for Servers {
+    fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
         let url = request.uri().to_string();
         let body = String::from_utf8_lossy(request.body()).into_owned();
         let mut headers: Vec<String> = request
@@ -51,36 +46,50 @@ impl Wire for Servers {
         let line = format!("{} {url} {body} {}", request.method(), headers.join(" "));
         self.asked.lock().expect("no panic before").push(line);
         let found = self.answers.iter().rev().find(|(start, _)| url.starts_with(*start));
-        let mut response =
-            Response::new(Bytes::from(found.map(|it| it.1.clone()).unwrap_or_default()));
-        if found.is_none() {
-            *response.status_mut() = StatusCode::FORBIDDEN;
-        }
-        Box::pin(async move { Ok(response) })
+        let status = if found.is_some() { 200 } else { 403 };
+        let body = found.map(|it| it.1.clone()).unwrap_or_default().into_bytes();
+        let response = Response::builder().status(status).body(body).expect("the status is one");
+        Box::pin(std::future::ready(Ok(response)))
     }
 }
 
-fn environment(variables: &[(&str, &str)]) -> CloudEnvironment {
+fn environment(variables: &[(&str, &str)]) -> Environment {
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let read = |path: &str| match path {
         "/token" => Ok("a-token\n".to_owned()),
         _ => Err(std::io::ErrorKind::NotFound.into()),
     };
-    CloudEnvironment { variables: variables.collect(), read: Arc::new(read) }
+    Environment { variables: variables.collect(), read: Arc::new(read) }
+}
+
+fn clouds(http: Arc<dyn Http>, environment: Environment, clock: Arc<dyn Clock>) -> Clouds {
+    let limits = CacheLimits::default();
+    let accounts = Arc::new(NoAccounts);
+    Clouds::new(CloudsParts { environment, http, accounts, clock, limits, allows_accounts: false })
+}
+
+/// A clock that is told the time.
+#[derive(Clone)]
+struct Told(Arc<Mutex<Timestamp>>);
+
+impl Clock for Told {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().expect("no panic before")
+    }
 }
 
 fn now() -> Timestamp {
     Timestamp::from_second(1_767_225_600).expect("a moment")
 }
 
-async fn log_in(
+async fn login(
     servers: &Servers,
-    environment: CloudEnvironment,
+    environment: Environment,
     provider: &str,
     url: &str,
 ) -> Result<(String, String), String> {
-    let clouds = Clouds::new(Arc::new(servers.clone()), environment);
-    let login = clouds.log_in(provider, url, None, now()).await;
+    let clouds = clouds(Arc::new(servers.clone()), environment, Arc::new(Frozen(now())));
+    let login = log_in(&clouds.controller(), provider, url).await;
     login.map(|it| (it.username, it.password)).map_err(|error| error.to_string())
 }
 
@@ -95,58 +104,21 @@ fn ecr_answer() -> String {
 }
 
 #[tokio::test]
-async fn amazon_takes_keys_from_everywhere_its_libraries_look() {
-    let keys =
-        json!({"AccessKeyId": "AKID", "SecretAccessKey": "SECRET", "Token": "SESSION"}).to_string();
-    let role = "<AssumeRoleWithWebIdentityResponse><Credentials><AccessKeyId>AKID</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey><SessionToken>SESSION</SessionToken></Credentials></AssumeRoleWithWebIdentityResponse>";
-    let servers = Servers::new(&[
-        ("https://api.ecr.eu-west-1.amazonaws.com/", ecr_answer()),
-        ("https://sts.eu-west-1.amazonaws.com/", role.to_owned()),
-        ("http://169.254.170.23/v1/credentials", keys.clone()),
-        ("http://169.254.169.254/latest/api/token", "machine-token".to_owned()),
-        (
-            "http://169.254.169.254/latest/meta-data/iam/security-credentials/",
-            "node-role\n".to_owned(),
-        ),
-        ("http://169.254.169.254/latest/meta-data/iam/security-credentials/node-role", keys),
-    ]);
-    let variables: [(&[(&str, &str)], &str); 4] = [
-        (
-            &[
-                ("AWS_ACCESS_KEY_ID", "AKID"),
-                ("AWS_SECRET_ACCESS_KEY", "SECRET"),
-                ("AWS_SESSION_TOKEN", "SESSION"),
-            ],
-            "",
-        ),
-        (
-            &[("AWS_ROLE_ARN", "arn:aws:iam::1:role/x"), ("AWS_WEB_IDENTITY_TOKEN_FILE", "/token")],
-            "RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&RoleSessionName=sluice&WebIdentityToken=a-token",
-        ),
-        (
-            &[
-                ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials"),
-                ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "/token"),
-            ],
-            "authorization=a-token",
-        ),
-        (&[], "x-aws-ec2-metadata-token=machine-token"),
+async fn amazon_gives_a_password_for_a_signed_question() {
+    let servers = Servers::new(&[("https://api.ecr.eu-west-1.amazonaws.com/", ecr_answer())]);
+    let variables = [
+        ("AWS_ACCESS_KEY_ID", "AKID"),
+        ("AWS_SECRET_ACCESS_KEY", "SECRET"),
+        ("AWS_SESSION_TOKEN", "SESSION"),
     ];
-    for (variables, trace) in variables {
-        let login = log_in(&servers, environment(variables), "aws", ECR).await;
-        assert_eq!(login, Ok(both("AWS", "secret")), "{variables:?}");
-        let asked = servers.asked();
-        assert!(asked.iter().any(|line| line.contains(trace)), "{asked:?}");
-        let last = asked.last().expect("asked");
-        assert!(
-            last.contains(
-                "x-amz-target=AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken"
-            ),
-            "{last}"
-        );
-        // Computed apart from this code, by the rules of Signature Version 4.
-        assert!(last.contains(SIGNED), "{last}");
-    }
+    let given = login(&servers, environment(&variables), "aws", ECR).await;
+    assert_eq!(given, Ok(both("AWS", "secret")));
+    let asked = servers.asked();
+    let last = asked.last().expect("asked");
+    let target = "x-amz-target=AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken";
+    assert!(last.contains(target), "{last}");
+    // Computed apart from this code, by the rules of Signature Version 4.
+    assert!(last.contains(SIGNED), "{last}");
 }
 
 const SIGNED: &str = "authorization=AWS4-HMAC-SHA256 Credential=AKID/20260101/eu-west-1/ecr/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, Signature=1dfa56c63e82ad07e3993b47d9caa919489174e9741eb53a3717ca29a5089578";
@@ -159,8 +131,8 @@ async fn public_repositories_of_amazon_have_a_region_of_their_own() {
     let servers =
         Servers::new(&[("https://api.ecr-public.us-east-1.amazonaws.com/", answer.to_string())]);
     let keys = environment(&[("AWS_ACCESS_KEY_ID", "AKID"), ("AWS_SECRET_ACCESS_KEY", "SECRET")]);
-    let login = log_in(&servers, keys, "aws", "oci://public.ecr.aws/org/app").await;
-    assert_eq!(login, Ok(both("AWS", "public")));
+    let given = login(&servers, keys, "aws", "oci://public.ecr.aws/org/app").await;
+    assert_eq!(given, Ok(both("AWS", "public")));
 }
 
 #[tokio::test]
@@ -181,9 +153,9 @@ async fn microsoft_exchanges_the_token_of_an_identity() {
     for (variables, trace) in
         [(&workload[..], "client_assertion=a-token"), (&[][..], "metadata=true")]
     {
-        let login =
-            log_in(&servers, environment(variables), "azure", "oci://reg.azurecr.io/app").await;
-        assert_eq!(login, Ok(both("00000000-0000-0000-0000-000000000000", &refresh)));
+        let given =
+            login(&servers, environment(variables), "azure", "oci://reg.azurecr.io/app").await;
+        assert_eq!(given, Ok(both("00000000-0000-0000-0000-000000000000", &refresh)));
         let asked = servers.asked();
         assert!(asked[0].contains(trace), "{asked:?}");
         assert!(
@@ -197,14 +169,16 @@ async fn microsoft_exchanges_the_token_of_an_identity() {
 async fn google_gives_a_token_of_the_machine_and_it_is_remembered() {
     let answer = json!({"access_token": "access", "expires_in": 3600}).to_string();
     let servers = Servers::new(&[(
-        "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token",
+        "http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token",
         answer,
     )]);
-    let clouds = Clouds::new(Arc::new(servers.clone()), environment(&[]));
+    let told = Told(Arc::new(Mutex::new(now())));
+    let clouds = clouds(Arc::new(servers.clone()), environment(&[]), Arc::new(told.clone()));
     let url = "oci://europe-docker.pkg.dev/project/repo/app";
-    for (minutes, questions) in [(0, 1), (30, 0), (59, 1)] {
-        let at = now() + SignedDuration::from_mins(minutes);
-        let login = clouds.log_in("gcp", url, None, at).await.expect("a login");
+    // Four fifths of an hour are forty-eight minutes.
+    for (minutes, questions) in [(0, 1), (47, 0), (48, 1)] {
+        *told.0.lock().expect("no panic before") = now() + SignedDuration::from_mins(minutes);
+        let login = log_in(&clouds.controller(), "gcp", url).await.expect("a login");
         assert_eq!(
             (login.username.as_str(), login.password.as_str()),
             ("oauth2accesstoken", "access")
@@ -227,7 +201,7 @@ async fn registries_of_others_and_servers_that_refuse_are_told() {
         (
             "gcp",
             "oci://gcr.io/app",
-            "failed to get access token for artifact registry: failed to create provider access token for the controller: GET http://metadata.google.internal/",
+            "failed to get access token for artifact registry: failed to create provider access token for the controller: compute: Received 403 `",
         ),
         (
             "aws",
@@ -235,11 +209,11 @@ async fn registries_of_others_and_servers_that_refuse_are_told() {
             "failed to get access token for artifact registry: failed to create provider access token for the controller: PUT http://169.254.169.254/latest/api/token: 403 Forbidden",
         ),
     ] {
-        let error = log_in(&servers, environment(&[]), provider, url).await.expect_err("no login");
+        let error = login(&servers, environment(&[]), provider, url).await.expect_err("no login");
         assert!(error.starts_with(expected), "{error}");
     }
     let keys = environment(&[("AWS_ACCESS_KEY_ID", "AKID"), ("AWS_SECRET_ACCESS_KEY", "SECRET")]);
-    let error = log_in(&servers, keys, "aws", ECR).await.expect_err("no login");
+    let error = login(&servers, keys, "aws", ECR).await.expect_err("no login");
     assert!(error.starts_with("failed to create artifact registry credentials: POST https://api.ecr.eu-west-1.amazonaws.com/: 403"), "{error}");
 }
 
@@ -265,8 +239,9 @@ async fn token_servers_can_be_elsewhere() {
         ("AWS_SECRET_ACCESS_KEY", "SECRET"),
         ("AWS_ENDPOINT_URL_ECR", &endpoint),
     ]);
-    let wire = Arc::new(NetworkWire::new(HttpClients::new()));
-    let login = Clouds::new(wire, environment).log_in("aws", ECR, None, now()).await;
+    let web = Arc::new(Web::new(&HttpClients::new()).expect("a client"));
+    let clouds = clouds(web, environment, Arc::new(Frozen(now())));
+    let login = log_in(&clouds.controller(), "aws", ECR).await;
     assert_eq!(login.expect("a login").password, "secret");
     let request = serving.await.expect("served").to_lowercase();
     assert!(request.contains(&format!("host: {address}")), "{request}");

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use sluice_source::http::{HttpClients, HttpOptions, TlsOptions};
+use sluice_cloud::{CacheLimits, CloudIdentity, Clouds, CloudsParts, NoAccounts};
+use sluice_source::http::{HttpClients, HttpError, HttpOptions, TlsOptions, Web};
 use sluice_source::oci::{
-    Access, Clouds, Credentials, DockerConfig, NetworkWire, PullLimits, Reference, RegistryAccess,
-    RemoteRepository, Repository, Wire,
+    Access, Credentials, DockerConfig, NetworkWire, PullLimits, Reference, RegistryAccess,
+    RemoteRepository, Repository, Wire, log_in,
 };
 
 use super::{Login, Provider};
+use crate::commands::serve::Wall;
 use crate::outcome::Failure;
 use crate::{cloud, tell};
 
@@ -32,7 +33,8 @@ pub(super) fn parse(url: &str) -> Result<(Reference, &str), Failure> {
 /// The repository of an artifact, opened with what the command line, a cloud or Docker's configuration says.
 async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
     let Target { repository, login, insecure, access } = *target;
-    let wire: Arc<dyn Wire> = Arc::new(NetworkWire::new(HttpClients::new()));
+    let clients = HttpClients::new();
+    let wire: Arc<dyn Wire> = Arc::new(NetworkWire::new(clients.clone()));
     let credentials = match login.provider {
         Provider::Generic if !login.creds.is_empty() => {
             tell::action("logging in to registry with credentials");
@@ -43,9 +45,10 @@ async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
         Provider::Generic => docker_config()?.resolve(repository),
         provider => {
             tell::action("logging in to registry with provider credentials");
-            let clouds = Clouds::new(Arc::clone(&wire), cloud::environment());
             let (name, address) = (provider.name(), repository.to_string());
-            clouds.log_in(name, &address, None, Timestamp::now()).await.map_err(|error| {
+            let whoever = whoever_runs_this(&clients)
+                .map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
+            log_in(&whoever, name, &address).await.map_err(|error| {
                 Failure::flux(format!("error during login with provider: {error}"))
             })?
         }
@@ -58,6 +61,19 @@ async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
     };
     let repository = repository.clone().insecure(insecure);
     Ok(RemoteRepository::new(opened, repository, access, PullLimits::default()))
+}
+
+/// Whom clouds know this process as.
+fn whoever_runs_this(clients: &HttpClients) -> Result<CloudIdentity, HttpError> {
+    let clouds = Clouds::new(CloudsParts {
+        environment: cloud::environment(),
+        http: Arc::new(Web::new(clients)?),
+        accounts: Arc::new(NoAccounts),
+        clock: Arc::new(Wall),
+        limits: CacheLimits::default(),
+        allows_accounts: false,
+    });
+    Ok(clouds.controller())
 }
 
 /// Docker's configuration, or Podman's where there is none.

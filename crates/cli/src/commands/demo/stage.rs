@@ -22,7 +22,7 @@ use sluice_source::git::{
     Cause, GitAuth, GitRemote, GitTransport, Identity, MemoryTransport, NewCommit, Repository,
 };
 use sluice_source::http::HttpClients;
-use sluice_source::oci::{CloudEnvironment, Clouds, MemoryRegistry};
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{ArtifactStore, MemoryStore, Retention};
 use sluice_ssa::ObjectKey;
 use tokio::task::JoinHandle;
@@ -115,7 +115,6 @@ impl Stage {
                 buckets: Arc::new(MemoryBuckets::default()),
                 http: HttpClients::new(),
                 registries: Arc::new(MemoryRegistry::new()),
-                clouds: Clouds::new(Arc::new(MemoryRegistry::new()), CloudEnvironment::default()),
             },
             packed: Arc::new(Local(Arc::clone(&self.store))),
             outside: Outside::sealed(Arc::new(ByPath(self.git.clone()))),

@@ -1,13 +1,8 @@
 //! The flags of applying: builds, decryption, other clusters.
 
-use std::sync::Arc;
-
-use kube::Client;
 use sluice_controllers::context::Settings;
-use sluice_controllers::identity::OwnIdentity;
 use sluice_runtime::key::Key;
-use sluice_secrets::Http;
-use sluice_secrets::flux::{Identity, OnBrokenMac};
+use sluice_secrets::flux::OnBrokenMac;
 
 /// The flags, named as Flux names them.
 #[derive(Debug, clap::Args)]
@@ -42,26 +37,6 @@ enum Mac {
 }
 
 impl Applying {
-    /// Who this process is to clouds and vaults: what its environment says, or the machine.
-    pub(super) fn identity(
-        &self,
-        client: &Client,
-        web: Arc<dyn Http>,
-        namespace: &str,
-    ) -> Arc<dyn Identity> {
-        let is_cloud = |name: &String| ["AWS_", "AZURE_"].iter().any(|it| name.starts_with(it));
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        Arc::new(OwnIdentity {
-            client: client.clone(),
-            web,
-            environment: variables.filter(|(name, _)| is_cloud(name)).collect(),
-            read: Arc::new(|path| std::fs::read_to_string(path).map_err(|error| error.to_string())),
-            vaults: self.sops_vault_configmap.clone().map(|name| Key::new(namespace, name)),
-        })
-    }
-
     /// The settings that these flags make.
     pub(super) fn settings(self, namespace: &str) -> Settings {
         let ours = |name: String| Key::new(namespace, name);

@@ -17,6 +17,7 @@ use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::git::SshOptions;
 
 use super::applying::Applying;
+use super::identities::Identities;
 use crate::outcome::Failure;
 
 /// The flags, named as Flux names them.
@@ -70,7 +71,8 @@ pub(crate) struct Arguments {
     /// Whether references across namespaces are refused.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(super) no_cross_namespace_refs: bool,
-    /// The service account that Kustomizations without one act as.
+    /// The service account that Kustomizations without one act as; where only sources are looked after, the
+    /// one that clouds are asked as for sources without one.
     #[arg(long, value_name = "NAME")]
     pub(super) default_service_account: Option<String>,
     /// A field manager whose changes to applied objects are undone; can be given again.
@@ -151,6 +153,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(super) applying: Applying,
     #[command(flatten)]
+    pub(super) identities: Identities,
+    #[command(flatten)]
     idle: Idle,
 }
 
@@ -182,9 +186,6 @@ idle!(
     insecure_kubeconfig_exec "insecure-kubeconfig-exec",
     // ConfigMaps and Secrets wake those who read them whatever their labels.
     watch_configs_label_selector "watch-configs-label-selector",
-    // There are no tokens to keep yet.
-    token_cache_max_size "token-cache-max-size",
-    token_cache_max_duration "token-cache-max-duration",
     // Helm is not there yet.
     helm_index_max_size "helm-index-max-size",
     helm_chart_max_size "helm-chart-max-size",

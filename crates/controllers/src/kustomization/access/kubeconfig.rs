@@ -9,15 +9,17 @@ use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use sluice_cloud::{ClusterAccess, ClusterQuery};
 use sluice_runtime::key::Key;
-use sluice_secrets::flux::Identity;
 
 use crate::client::Tokens;
 use crate::context::Context;
-use crate::identity::Account;
 
 /// The entries of a Secret that may hold a kubeconfig, where none is named.
 const ENTRIES: [&str; 2] = ["value", "value.yaml"];
+
+/// Who knows clusters: the clouds, and whoever trusts tokens of this cluster as they are.
+const PROVIDERS: [&str; 4] = ["aws", "azure", "gcp", "generic"];
 
 /// The kubeconfig in a Secret.
 pub(super) fn kubeconfig_of(
@@ -84,82 +86,49 @@ fn is_set(text: Option<&String>) -> bool {
     text.is_some_and(|text| !text.is_empty())
 }
 
-/// A cluster that trusts tokens of this one.
+/// A cluster that is named by a ConfigMap, and who is known there.
 pub(super) struct RemoteCluster(BTreeMap<String, String>);
 
 impl RemoteCluster {
-    /// Reads the entries of a ConfigMap. Only the generic way is there: a token of this cluster is shown as
-    /// it is. The others first ask a cloud where the cluster is.
+    /// Reads the entries of a ConfigMap.
     pub(super) fn of(data: BTreeMap<String, String>) -> Result<Self, String> {
         let remote = Self(data);
-        match remote.entry("provider").unwrap_or_default() {
-            "generic" => Ok(remote),
-            provider => Err(format!("provider '{provider}' not implemented")),
+        let provider = remote.entry("provider");
+        if PROVIDERS.contains(&provider) {
+            return Ok(remote);
         }
+        Err(format!("provider '{provider}' not implemented"))
     }
 
-    fn entry(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    /// The address, in its canonical form.
-    pub(super) fn address(&self) -> Result<http::Uri, String> {
-        let Some(written) = self.entry("address") else {
-            return Err("cluster address is required to create a REST config".to_owned());
-        };
-        let wrong =
-            |problem: String| format!("failed to parse cluster address {written}: {problem}");
-        let full = if written.starts_with("http") {
-            written.to_owned()
-        } else {
-            format!("https://{written}")
-        };
-        let url: http::Uri = full.parse().map_err(|error| {
-            wrong(format!("failed to parse Kubernetes API server address '{full}': {error}"))
-        })?;
-        if url.scheme_str() != Some("https") {
-            return Err(wrong(format!(
-                "the Kubernetes API server address '{full}' must use https scheme"
-            )));
-        }
-        let host = url.host().unwrap_or_default().to_ascii_lowercase();
-        let port = url.port_u16().unwrap_or(443);
-        format!("https://{host}:{port}").parse().map_err(|error: http::uri::InvalidUri| {
-            wrong(format!("failed to parse Kubernetes API server address '{full}': {error}"))
-        })
-    }
-
-    /// Whom to trust there, beyond whom the system trusts.
-    pub(super) fn authorities(&self) -> Option<Vec<Vec<u8>>> {
-        let pem = self.entry("ca.crt")?;
-        let found = CertificateDer::pem_slice_iter(pem.as_bytes()).filter_map(Result::ok);
-        Some(found.map(|certificate| certificate.as_ref().to_vec()).collect())
+    fn entry(&self, name: &str) -> &str {
+        self.0.get(name).map(String::as_str).unwrap_or_default()
     }
 
     /// Tokens for it: of the service account that is named, or else of the controller itself.
     pub(super) fn tokens(&self, context: &Context, namespace: &str) -> Arc<Tokens> {
-        let settings = &context.settings;
-        let named = self.entry("serviceAccountName");
-        let account = named.or(settings.default_kubeconfig_service_account.as_deref());
-        let identity: Arc<dyn Identity> = match account {
-            None => Arc::clone(&context.outside.identity),
-            Some(name) => Arc::new(Account {
-                client: context.client.clone(),
-                web: Arc::clone(&context.outside.web),
-                key: Key::new(namespace, name),
-                allowed: settings.object_level_workload_identity,
-                is_default: named.is_none(),
-                vaults: None,
-            }),
+        let default = context.settings.default_kubeconfig_service_account.as_deref();
+        let named = Some(self.entry("serviceAccountName"));
+        let audiences = self.entry("audiences").split('\n').map(str::trim);
+        let audiences = audiences.filter(|it| !it.is_empty()).map(str::to_owned).collect();
+        let identity = context.clouds.named_or(namespace, named, default).for_audiences(audiences);
+        let query = ClusterQuery {
+            provider: self.entry("provider").to_owned(),
+            cluster: self.entry("cluster").to_owned(),
+            address: self.entry("address").to_owned(),
+            authorities: self.entry("ca.crt").to_owned(),
         };
-        let asked = self.entry("audiences").unwrap_or_default().lines().map(str::trim);
-        let mut audiences: Vec<String> =
-            asked.filter(|audience| !audience.is_empty()).map(str::to_owned).collect();
-        if audiences.is_empty() {
-            audiences.push(self.entry("address").unwrap_or_default().to_owned());
-        }
-        Arc::new(Tokens::new(identity, audiences, Arc::clone(&context.clock)))
+        Arc::new(Tokens::new(identity, query, Arc::clone(&context.clock)))
     }
+}
+
+/// How a cluster is connected to that is found so.
+pub(super) fn config_for(access: &ClusterAccess) -> Result<Config, String> {
+    let mut config = Config::new(access.url()?);
+    if !access.authorities.is_empty() {
+        let found = CertificateDer::pem_slice_iter(&access.authorities).filter_map(Result::ok);
+        config.root_cert = Some(found.map(|certificate| certificate.as_ref().to_vec()).collect());
+    }
+    Ok(config)
 }
 
 #[cfg(test)]
@@ -168,25 +137,12 @@ mod tests {
 
     use super::{RemoteCluster, config_of};
 
-    fn remote(address: &str) -> Result<String, String> {
-        let entry = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let data = BTreeMap::from([entry("provider", "generic"), entry("address", address)]);
-        RemoteCluster::of(data)?.address().map(|url| url.to_string())
-    }
-
     #[test]
-    fn addresses_have_one_form() {
-        assert_eq!(remote("https://API.test:6443/x").as_deref(), Ok("https://api.test:6443/"));
-        assert_eq!(remote("api.test").as_deref(), Ok("https://api.test:443/"));
-        let error = remote("http://api.test").expect_err("no TLS");
-        assert_eq!(
-            error,
-            "failed to parse cluster address http://api.test: the Kubernetes API server address 'http://api.test' must use https scheme"
-        );
-        assert_eq!(
-            remote("").expect_err("none"),
-            "cluster address is required to create a REST config"
-        );
+    fn only_clouds_that_are_known_are_asked() {
+        for (provider, is_known) in [("aws", true), ("generic", true), ("none", false)] {
+            let data = BTreeMap::from([("provider".to_owned(), provider.to_owned())]);
+            assert_eq!(RemoteCluster::of(data).is_ok(), is_known);
+        }
         let unknown = RemoteCluster::of(BTreeMap::new()).err();
         assert_eq!(unknown.as_deref(), Some("provider '' not implemented"));
     }

@@ -6,7 +6,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::{hkdf, hmac};
 
 use super::Identity;
-use crate::redacted::Redacted;
+use sluice_base::redacted::Redacted;
 
 const VERSION: &str = "age-encryption.org/v1";
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";

@@ -2,10 +2,10 @@
 
 use http::{Request, Response};
 use serde_json::json;
+use sluice_base::redacted::Redacted;
+use sluice_cloud::{Answer, Asking, Environment, Http};
 
-use super::{AzureCredentials, AzureKey, azure_token, decoded};
-use crate::keys::{Answer, Http};
-use crate::redacted::Redacted;
+use super::{AzureKey, azure_credentials, decoded};
 use crate::testing::{at_once, is_signed_by_client};
 
 const SCOPE: &str = "https://vault.azure.net/.default";
@@ -26,7 +26,6 @@ impl Http for Azure {
                     statement.and_then(|rest| rest.split('&').next()).unwrap_or_default();
                 let claims = is_signed_by_client(statement);
                 let is_proved = body.contains("client_secret=s")
-                    || statement == "cluster"
                     || claims.is_some_and(|claims| claims["aud"] == url && claims["sub"] == "c");
                 if is_proved { (200, json!({"access_token": "right"})) } else { (401, refused) }
             }
@@ -49,9 +48,11 @@ impl Http for Azure {
 }
 
 fn token(credentials: &str) -> Result<Redacted<String>, String> {
-    let credentials = AzureCredentials::read(credentials.as_bytes())?;
+    let credentials = azure_credentials(credentials.as_bytes())?;
     let now = "2026-01-01T00:00:00Z".parse().expect("a moment");
-    at_once(credentials.token(SCOPE, &Azure, now))
+    let environment = Environment::default();
+    let asking = Asking { http: &Azure, environment: &environment, now };
+    Ok(at_once(credentials.token(&asking, SCOPE))?.value)
 }
 
 fn decrypt(token: &str, vault_url: &str) -> Result<Vec<u8>, String> {
@@ -73,8 +74,6 @@ fn every_form_of_credentials_gives_a_token() {
         let token = token(credentials).expect(credentials);
         assert_eq!(decrypt(token.expose(), "https://v.vault.azure.net/"), Ok(b"key".to_vec()));
     }
-    let federated = at_once(azure_token(("t", "c"), SCOPE, "cluster", &Azure));
-    assert_eq!(federated.map(Redacted::into_exposed).as_deref(), Ok("right"));
 }
 
 #[test]

@@ -1,94 +1,60 @@
-//! Microsoft: a workload or managed identity gets a token, which the registry exchanges for its own.
+//! Microsoft: the registry exchanges a token for its own.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::Method;
-use jiff::Timestamp;
 use regex::Regex;
 use serde_json::Value;
+use sluice_cloud::azure::AzureWorld;
+use sluice_cloud::{CloudError, CloudIdentity, Lasting, form, jwt};
 
-use super::{Asking, CloudError, Login, text};
+use super::{credentials, no_login, no_token};
 use crate::oci::credentials::Credentials;
-use crate::oci::session::encoded;
 
 const REGISTRY: &str = r"^.+\.(azurecr\.io|azurecr\.cn|azurecr\.de|azurecr\.us)$";
 /// What the user of a registry is called who logs in with a token.
 const USERNAME: &str = "00000000-0000-0000-0000-000000000000";
-const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-/// Logs in with the identity of this pod or machine.
 pub(super) async fn log_in(
-    asking: &Asking<'_>,
+    identity: &CloudIdentity,
     registry: &str,
-    now: Timestamp,
-) -> Result<Login, CloudError> {
-    if !Regex::new(REGISTRY).is_ok_and(|expression| expression.is_match(registry)) {
-        return Err(CloudError(format!(
-            "invalid Azure registry: '{registry}'. must match {REGISTRY}"
-        )));
-    }
-    let token = access_token(asking).await.map_err(|error| {
-        CloudError(format!(
-            "failed to get access token for artifact registry: failed to create provider access token for the controller: {error}"
-        ))
-    })?;
-    let form =
-        format!("grant_type=access_token&service={registry}&access_token={}", encoded(&token));
-    let url = format!("https://{registry}/oauth2/exchange");
-    let answer = asking.json(Method::POST, &url, &[FORM], form).await.map_err(|error| {
-        CloudError(format!("failed to create artifact registry credentials: {error}"))
-    })?;
-    let password = text(&answer, "/refresh_token")?.to_owned();
-    let until = expiry(&password).unwrap_or(now);
-    let username = USERNAME.to_owned();
-    Ok(Login { credentials: Credentials { username, password, ..Credentials::default() }, until })
+) -> Result<Credentials, CloudError> {
+    let world = AzureWorld::of(identity.asking().environment)?;
+    check(registry, &world)?;
+    let token = identity.azure(&world.registry_scope()).await.map_err(no_token)?.value;
+    let login = exchange(identity, registry, token.expose());
+    let purpose = [("azure", registry), ("token", token.expose())];
+    identity.kept(&purpose, login).await.map_err(no_login)
 }
 
-/// A token for registries: of a secret of a client, of a workload, or of the machine.
-async fn access_token(asking: &Asking<'_>) -> Result<String, CloudError> {
-    const SCOPE: &str = "https://containerregistry.azure.net";
-    let environment = asking.environment();
-    let (client, tenant) = (environment.get("AZURE_CLIENT_ID"), environment.get("AZURE_TENANT_ID"));
-    let secret = environment.get("AZURE_CLIENT_SECRET").map(ToOwned::to_owned);
-    let file = environment.get("AZURE_FEDERATED_TOKEN_FILE");
-    if let (Some(client), Some(tenant)) = (client, tenant)
-        && (secret.is_some() || file.is_some())
-    {
-        let proof = match (secret, file) {
-            (Some(secret), _) => format!("client_secret={}", encoded(&secret)),
-            (None, file) => {
-                let token = environment.file(file.unwrap_or_default())?;
-                let kind = encoded("urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
-                let token = encoded(token.trim());
-                format!("client_assertion_type={kind}&client_assertion={token}")
-            }
-        };
-        let authority =
-            environment.address("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com");
-        let form = format!(
-            "grant_type=client_credentials&client_id={}&scope={}&{proof}",
-            encoded(client),
-            encoded(&format!("{SCOPE}/.default"))
-        );
-        let url = format!("{authority}/{tenant}/oauth2/v2.0/token");
-        let answer = asking.json(Method::POST, &url, &[FORM], form).await?;
-        return Ok(text(&answer, "/access_token")?.to_owned());
+/// Whether it is a registry of Azure's, so that its token is shown to nobody else.
+fn check(registry: &str, world: &AzureWorld) -> Result<(), CloudError> {
+    if Regex::new(REGISTRY).is_ok_and(|expression| expression.is_match(registry)) {
+        return Ok(());
     }
-    let host = environment.address("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://169.254.169.254");
-    let mut url = format!(
-        "{host}/metadata/identity/oauth2/token?api-version=2018-02-01&resource={}",
-        encoded(SCOPE)
-    );
-    if let Some(client) = client {
-        url = format!("{url}&client_id={}", encoded(client));
-    }
-    let answer = asking.json(Method::GET, &url, &[("metadata", "true")], String::new()).await?;
-    Ok(text(&answer, "/access_token")?.to_owned())
+    let wrong = match (&world.registry_suffix, world.is_custom) {
+        (Some(suffix), _) if registry.ends_with(suffix.as_str()) => return Ok(()),
+        (Some(suffix), _) => format!("invalid Azure registry: '{registry}'. must end with {suffix}"),
+        (None, true) => "failed to get container registry suffix from environment file: containerRegistryDNSSuffix must be set in the environment file".to_owned(),
+        (None, false) => format!("invalid Azure registry: '{registry}'. must match {REGISTRY}"),
+    };
+    Err(CloudError(wrong))
 }
 
-/// Until when a token is good, by its own word.
-fn expiry(token: &str) -> Option<Timestamp> {
-    let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&claims).ok()?;
-    Timestamp::from_second(claims.get("exp")?.as_i64()?).ok()
+async fn exchange(
+    identity: &CloudIdentity,
+    registry: &str,
+    token: &str,
+) -> Result<Lasting<Credentials>, CloudError> {
+    let fields = [("grant_type", "access_token"), ("service", registry), ("access_token", token)];
+    let headers = [("content-type", "application/x-www-form-urlencoded")];
+    let (url, asking) = (format!("https://{registry}/oauth2/exchange"), identity.asking());
+    let answer = asking.send(Method::POST, &url, &headers, form(&fields)).await?;
+    let body: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    let password = body.get("refresh_token").and_then(Value::as_str).unwrap_or_default();
+    if !answer.status().is_success() || password.is_empty() {
+        let text = String::from_utf8_lossy(answer.body());
+        let shown: String = text.chars().take(512).collect();
+        return Err(CloudError(format!("POST {url}: {} {shown}", answer.status())));
+    }
+    let until = jwt::expiry(password).unwrap_or(asking.now);
+    Ok(Lasting { value: credentials(USERNAME, password), until })
 }

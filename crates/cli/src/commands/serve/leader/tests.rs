@@ -24,7 +24,7 @@ use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
 use sluice_source::http::HttpClients;
-use sluice_source::oci::{CloudEnvironment, Clouds, MemoryRegistry};
+use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
 use tokio::time::{Instant, sleep};
@@ -66,7 +66,6 @@ fn world(cluster: &Cluster) -> World {
             http: HttpClients::new(),
             registries: Arc::new(MemoryRegistry::new()),
             buckets: Arc::new(MemoryBuckets::default()),
-            clouds: Clouds::new(Arc::new(MemoryRegistry::new()), CloudEnvironment::default()),
         },
         packed: Arc::new(Local(store)),
         outside: Outside::sealed(Arc::new(git)),

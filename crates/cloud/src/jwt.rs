@@ -1,13 +1,15 @@
-//! Statements that are signed with an RSA key, as token servers take them.
+//! Statements in three parts: those that are signed with an RSA key, as token servers take them, and what
+//! tokens of others say of themselves.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use jiff::Timestamp;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
-use serde_json::Value as Json;
+use serde_json::Value;
 
 /// The blocks of a text in PEM that have a label.
-pub(super) fn pem_blocks(text: &str, label: &str) -> Vec<Vec<u8>> {
+pub(crate) fn pem_blocks(text: &str, label: &str) -> Vec<Vec<u8>> {
     let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
     let mut blocks = Vec::new();
     let mut rest = text;
@@ -23,7 +25,7 @@ pub(super) fn pem_blocks(text: &str, label: &str) -> Vec<Vec<u8>> {
 }
 
 /// An RSA key in PEM, in either of the forms that are in use.
-pub(crate) fn rsa_key(text: &str) -> Result<RsaKeyPair, String> {
+pub fn rsa_key(text: &str) -> Result<RsaKeyPair, String> {
     let pkcs8 = pem_blocks(text, "PRIVATE KEY").into_iter().next();
     let pkcs1 = pem_blocks(text, "RSA PRIVATE KEY").into_iter().next();
     let key = match (pkcs8, pkcs1) {
@@ -37,11 +39,33 @@ pub(crate) fn rsa_key(text: &str) -> Result<RsaKeyPair, String> {
 }
 
 /// Signs a statement: header and claims, then the signature over both.
-pub(super) fn sign(key: &RsaKeyPair, header: &Json, claims: &Json) -> Result<String, String> {
-    let part = |value: &Json| URL_SAFE_NO_PAD.encode(value.to_string());
+pub(crate) fn sign(key: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, String> {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let statement = format!("{}.{}", part(header), part(claims));
     let mut signature = vec![0; key.public().modulus_len()];
     key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), statement.as_bytes(), &mut signature)
         .map_err(|_| "private key cannot sign".to_owned())?;
     Ok(format!("{statement}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+/// What a token says; whether it is true is for those to judge who are shown it.
+fn claims(token: &str) -> Option<Value> {
+    let claims = URL_SAFE_NO_PAD.decode(token.trim().split('.').nth(1)?).ok()?;
+    serde_json::from_slice(&claims).ok()
+}
+
+/// Until when a token is good, by its own word.
+pub fn expiry(token: &str) -> Option<Timestamp> {
+    Timestamp::from_second(claims(token)?.get("exp")?.as_i64()?).ok()
+}
+
+/// Whose a token is, by its own word.
+pub(crate) fn subject(token: &str) -> Option<String> {
+    Some(claims(token)?.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned())
+}
+
+/// A token that nobody signed.
+#[cfg(test)]
+pub(crate) fn unsigned(claims: &Value) -> String {
+    format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims.to_string()))
 }

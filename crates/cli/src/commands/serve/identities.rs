@@ -1,0 +1,101 @@
+//! The flags of workload identity: whom clouds are asked as, and how long what they give is kept.
+
+use jiff::SignedDuration;
+use sluice_base::duration::GoDuration;
+use sluice_cloud::CacheLimits;
+use sluice_controllers::context::Settings;
+use sluice_controllers::run::Controller;
+
+use crate::outcome::Failure;
+
+/// The flags; all but the first are named as Flux names them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Identities {
+    /// The service account that clouds are asked as for sources without one.
+    #[arg(long, value_name = "NAME")]
+    default_source_service_account: Option<String>,
+    /// How many tokens of clouds are kept; none for 0.
+    #[arg(long, value_name = "NUMBER", default_value_t = CacheLimits::default().size)]
+    token_cache_max_size: usize,
+    /// How long a token is kept at most, an hour being the longest.
+    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    token_cache_max_duration: GoDuration,
+}
+
+impl Identities {
+    /// Sets what the flags say. `--default-service-account` means another thing to source-controller than to
+    /// kustomize-controller; it is taken as the former means it where the latter does not run.
+    pub(super) fn apply(self, controllers: &[String], settings: &mut Settings) {
+        let duration = SignedDuration::try_from(self.token_cache_max_duration.to_std());
+        settings.token_cache = CacheLimits {
+            size: self.token_cache_max_size,
+            duration: duration.unwrap_or(CacheLimits::LONGEST),
+        };
+        let applies = controllers.iter().any(|name| name == Controller::Kustomize.name());
+        let of_sources = if applies { None } else { settings.default_service_account.clone() };
+        settings.default_source_service_account =
+            self.default_source_service_account.or(of_sources);
+    }
+}
+
+/// Whether defaults are allowed that are set.
+pub(super) fn check(settings: &Settings) -> Result<(), Failure> {
+    let defaults = [
+        &settings.default_source_service_account,
+        &settings.default_decryption_service_account,
+        &settings.default_kubeconfig_service_account,
+    ];
+    let is_set = |name: &&Option<String>| name.as_ref().is_some_and(|name| !name.is_empty());
+    if settings.object_level_workload_identity || !defaults.iter().any(is_set) {
+        return Ok(());
+    }
+    Err(Failure::new("cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled")
+        .hint("add --feature-gates=ObjectLevelWorkloadIdentity=true"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use sluice_controllers::context::Settings;
+
+    use super::{Identities, check};
+
+    #[derive(Debug, clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        identities: Identities,
+    }
+
+    fn settings(controllers: &[&str], flags: &[&str]) -> Settings {
+        let mut settings =
+            Settings { default_service_account: Some("tenant".to_owned()), ..Settings::default() };
+        let flags = ["serve"].iter().chain(flags);
+        let controllers: Vec<String> = controllers.iter().map(|&name| name.to_owned()).collect();
+        Command::parse_from(flags).identities.apply(&controllers, &mut settings);
+        settings
+    }
+
+    #[test]
+    fn the_default_of_sources_is_not_that_of_applying() {
+        let both = ["source-controller", "kustomize-controller"];
+        let found = settings(&both, &[]);
+        assert_eq!(found.default_source_service_account, None);
+        assert!(check(&found).is_ok(), "who applies needs no gate");
+        let found = settings(&both, &["--default-source-service-account=fetcher"]);
+        assert_eq!(found.default_source_service_account.as_deref(), Some("fetcher"));
+        let mut found = settings(&both[..1], &[]);
+        assert_eq!(found.default_source_service_account.as_deref(), Some("tenant"));
+        assert!(check(&found).is_err(), "the gate is closed");
+        found.object_level_workload_identity = true;
+        assert!(check(&found).is_ok());
+    }
+
+    #[test]
+    fn the_cache_has_flux_limits_unless_told() {
+        let found = settings(&[], &[]).token_cache;
+        assert_eq!((found.size, found.duration.as_mins()), (100, 60));
+        let flags = ["--token-cache-max-size=0", "--token-cache-max-duration=5m"];
+        let found = settings(&[], &flags).token_cache;
+        assert_eq!((found.size, found.duration.as_mins()), (0, 5));
+    }
+}

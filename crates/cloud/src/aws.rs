@@ -1,0 +1,150 @@
+//! AWS: keys of an account or of a session, where they come from, and what they sign.
+
+mod ambient;
+mod cluster;
+mod signature;
+mod sts;
+
+use jiff::{SignedDuration, Timestamp};
+use regex::Regex;
+use serde_json::Value;
+use sluice_base::redacted::Redacted;
+
+use crate::identity::Subject;
+use crate::{Asking, CloudError, Lasting};
+
+pub use signature::Signer;
+
+pub(crate) use ambient::find as ambient;
+pub(crate) use cluster::{access, region_of as cluster_region};
+pub(crate) use signature::hex;
+
+/// For whom a token of a cluster is that STS takes.
+pub(crate) const AUDIENCE: &str = "sts.amazonaws.com";
+const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
+const ROLE: &str = r"^arn:aws[\w-]*:iam::[0-9]{1,30}:role/.{1,200}$";
+const STS_ENDPOINT: &str = r"^https://(.+\.)?sts(-fips)?(\.[^.]+)?(\.vpce)?\.amazonaws\.com$";
+
+/// The keys of an account or of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwsKeys {
+    access_key: String,
+    secret_key: Redacted<String>,
+    session_token: Redacted<String>,
+}
+
+impl AwsKeys {
+    /// Keys; the token of an account's own keys is empty.
+    pub fn new(access_key: &str, secret_key: &str, session_token: &str) -> Self {
+        Self {
+            access_key: access_key.to_owned(),
+            secret_key: Redacted::new(secret_key.to_owned()),
+            session_token: Redacted::new(session_token.to_owned()),
+        }
+    }
+
+    /// The name of the key, which is no secret.
+    pub fn access_key(&self) -> &str {
+        &self.access_key
+    }
+
+    /// The key.
+    pub fn secret_key(&self) -> &str {
+        self.secret_key.expose()
+    }
+
+    /// The token of the session, or nothing.
+    pub fn session_token(&self) -> &str {
+        self.session_token.expose()
+    }
+
+    /// The keys of the session in which these take on a role.
+    pub async fn assume(
+        &self,
+        asking: &Asking<'_>,
+        region: &str,
+        role: &str,
+        session: &str,
+    ) -> Result<Self, CloudError> {
+        sts::assume_role(asking, self, region, role, session).await
+    }
+
+    /// Keys as the agents of pods and machines give them.
+    fn of_agent(answer: &Value, now: Timestamp) -> Result<Lasting<Self>, CloudError> {
+        let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
+        if field("AccessKeyId").is_empty() || field("SecretAccessKey").is_empty() {
+            return Err(CloudError("the answer holds no credentials of AWS".to_owned()));
+        }
+        let value = Self::new(field("AccessKeyId"), field("SecretAccessKey"), field("Token"));
+        Ok(Lasting { value, until: field("Expiration").parse().unwrap_or(now) })
+    }
+}
+
+/// The role that the annotations of an account name.
+pub(crate) fn role_of(annotation: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let role = annotation(ROLE_ANNOTATION).unwrap_or_default();
+    if matches(ROLE, &role) {
+        return Ok(role);
+    }
+    Err(format!("invalid {ROLE_ANNOTATION} annotation: '{role}'. must match {ROLE}"))
+}
+
+/// The keys of the session in which an account takes on its role.
+pub(crate) async fn for_account(
+    asking: &Asking<'_>,
+    subject: &Subject,
+    cluster_token: &str,
+    region: &str,
+    endpoint: &str,
+) -> Result<Lasting<AwsKeys>, CloudError> {
+    if region.is_empty() {
+        return Err(CloudError("an AWS region is required for authenticating with a service account. please configure one in the object spec".to_owned()));
+    }
+    let account = &subject.account;
+    let session = format!("{}.{}.{region}.fluxcd.io", account.name, account.namespace);
+    let endpoint = sts_endpoint(asking, region, endpoint)?;
+    sts::with_web_identity(asking, &endpoint, &subject.identity, &session, cluster_token).await
+}
+
+/// Where STS of a region is: where an object says, where a variable says, or where it always is.
+fn sts_endpoint(asking: &Asking<'_>, region: &str, named: &str) -> Result<String, CloudError> {
+    if named.is_empty() {
+        return endpoint(asking, "sts", "STS", region);
+    }
+    if matches(STS_ENDPOINT, named) {
+        return Ok(named.trim_end_matches('/').to_owned());
+    }
+    Err(CloudError(format!("invalid STS endpoint: '{named}'. must match {STS_ENDPOINT}")))
+}
+
+/// Where a service of a region is; `AWS_ENDPOINT_URL_…` may name another address.
+pub fn endpoint(
+    asking: &Asking<'_>,
+    service: &str,
+    variable: &str,
+    region: &str,
+) -> Result<String, CloudError> {
+    // It becomes part of a host's name.
+    let is_region = !region.is_empty()
+        && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if !is_region {
+        return Err(CloudError(format!("'{region}' is no AWS region")));
+    }
+    let domain = match region.split('-').next() {
+        Some("cn") => "amazonaws.com.cn",
+        Some("eusc") => "amazonaws.eu",
+        _ => "amazonaws.com",
+    };
+    let usual = format!("https://{service}.{region}.{domain}");
+    Ok(asking.environment.address(&format!("AWS_ENDPOINT_URL_{variable}"), &usual))
+}
+
+fn matches(expression: &str, text: &str) -> bool {
+    Regex::new(expression).is_ok_and(|expression| expression.is_match(text))
+}
+
+/// How long a signature for a cluster is good.
+const SIGNATURE: SignedDuration = SignedDuration::from_mins(15);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,485 @@
+//! Who asks a cloud, the controllers themselves or a service account, and what they are given.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use ring::digest;
+use sluice_base::clock::Clock;
+use sluice_base::redacted::Redacted;
+
+use crate::aws::AwsKeys;
+use crate::cluster::canonical_address;
+use crate::gcp::Gke;
+use crate::keep::Keep;
+use crate::web::Asking;
+use crate::{
+    AccountName, Accounts, CacheLimits, CloudError, ClusterAccess, ClusterQuery, Environment, Http,
+    Lasting, Proxy, aws, azure, gcp, jwt,
+};
+
+/// Where a pod finds the token of its service account.
+const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+/// What is said where objects may not name service accounts.
+const NOT_ALLOWED: &str = "ObjectLevelWorkloadIdentity feature gate is not enabled";
+/// What is said where the operator's default is not there.
+const NO_DEFAULT: &str = "the specified default service account does not exist in the object namespace. your cluster is subject to multi-tenant workload identity lockdown, reach out to your cluster administrator for help";
+
+/// What clouds are asked with.
+pub struct CloudsParts {
+    /// What the process was started with.
+    pub environment: Environment,
+    /// The way to the clouds.
+    pub http: Arc<dyn Http>,
+    /// The service accounts of this cluster.
+    pub accounts: Arc<dyn Accounts>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// How much is kept.
+    pub limits: CacheLimits,
+    /// Whether objects may name service accounts: `ObjectLevelWorkloadIdentity`.
+    pub allows_accounts: bool,
+}
+
+/// The clouds, and what they gave to whom.
+#[derive(Clone)]
+pub struct Clouds(Arc<Shared>);
+
+struct Shared {
+    parts: CloudsParts,
+    keep: Keep,
+    gke: Gke,
+}
+
+impl Clouds {
+    /// Clouds that are asked like this.
+    pub fn new(parts: CloudsParts) -> Self {
+        let keep = Keep::new(Arc::clone(&parts.clock), parts.limits);
+        Self(Arc::new(Shared { parts, keep, gke: Gke::default() }))
+    }
+
+    /// The controllers themselves.
+    pub fn controller(&self) -> CloudIdentity {
+        CloudIdentity {
+            shared: Arc::clone(&self.0),
+            http: Arc::clone(&self.0.parts.http),
+            who: Who::Controller,
+            proxy: None,
+            audiences: Vec::new(),
+        }
+    }
+
+    /// A service account; `is_default` where nobody named it and the operator's flag did.
+    pub fn account(&self, namespace: &str, name: &str, is_default: bool) -> CloudIdentity {
+        let account = AccountName { namespace: namespace.to_owned(), name: name.to_owned() };
+        CloudIdentity { who: Who::Account { account, is_default }, ..self.controller() }
+    }
+
+    /// The service account that is named, or else the operator's default, or else the controllers.
+    pub fn named_or(
+        &self,
+        namespace: &str,
+        named: Option<&str>,
+        default: Option<&str>,
+    ) -> CloudIdentity {
+        match named.filter(|name| !name.is_empty()) {
+            Some(name) => self.account(namespace, name, false),
+            None => default
+                .map_or_else(|| self.controller(), |name| self.account(namespace, name, true)),
+        }
+    }
+}
+
+impl fmt::Debug for Clouds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Clouds").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Who {
+    Controller,
+    Account { account: AccountName, is_default: bool },
+}
+
+/// Somebody whom clouds may know, and the way to them.
+#[derive(Clone)]
+pub struct CloudIdentity {
+    shared: Arc<Shared>,
+    http: Arc<dyn Http>,
+    who: Who,
+    proxy: Option<Proxy>,
+    /// For whom tokens of this cluster are, where not for whom the cloud says.
+    audiences: Vec<String>,
+}
+
+impl PartialEq for CloudIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.who, &self.proxy, &self.audiences) == (&other.who, &other.proxy, &other.audiences)
+    }
+}
+
+impl Eq for CloudIdentity {}
+
+impl fmt::Debug for CloudIdentity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("CloudIdentity").field(&self.who).finish()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Provider {
+    Aws,
+    Azure,
+    Gcp,
+    Generic,
+}
+
+impl Provider {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Aws => "aws",
+            Self::Azure => "azure",
+            Self::Gcp => "gcp",
+            Self::Generic => "generic",
+        }
+    }
+}
+
+/// A service account, and who it is to a cloud.
+pub(crate) struct Subject {
+    pub(crate) account: AccountName,
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// The role, the application or the address that its annotations name.
+    pub(crate) identity: String,
+    audiences: Vec<String>,
+}
+
+impl CloudIdentity {
+    /// The same by a proxy.
+    pub fn through(mut self, proxy: Option<&Proxy>) -> Result<Self, CloudError> {
+        if let Some(proxy) = proxy {
+            self.http = self.http.through(proxy)?;
+            self.proxy = Some(proxy.clone());
+        }
+        Ok(self)
+    }
+
+    /// The same with tokens of this cluster for these audiences, if there are any.
+    #[must_use]
+    pub fn for_audiences(mut self, audiences: Vec<String>) -> Self {
+        self.audiences = audiences;
+        self
+    }
+
+    /// What a question needs.
+    pub fn asking(&self) -> Asking<'_> {
+        let parts = &self.shared.parts;
+        Asking { http: &*self.http, environment: &parts.environment, now: parts.clock.now() }
+    }
+
+    /// Keys of AWS for a region. STS is where the endpoint says, unless that is empty.
+    pub async fn aws(&self, region: &str, endpoint: &str) -> Result<Lasting<AwsKeys>, CloudError> {
+        let subject = self.subject(Provider::Aws).await?;
+        self.aws_of(subject.as_ref(), region, endpoint).await
+    }
+
+    async fn aws_of(
+        &self,
+        subject: Option<&Subject>,
+        region: &str,
+        endpoint: &str,
+    ) -> Result<Lasting<AwsKeys>, CloudError> {
+        let key =
+            self.key(Provider::Aws, subject, &[("stsRegion", region), ("stsEndpoint", endpoint)]);
+        let asking = self.asking();
+        let make =
+            self.made(subject, aws::ambient(&asking, region, endpoint), async |subject, token| {
+                aws::for_account(&asking, subject, &token, region, endpoint).await
+            });
+        self.shared.keep.get(key, make).await
+    }
+
+    /// A token of Azure for a scope.
+    pub async fn azure(&self, scope: &str) -> Result<Lasting<Redacted<String>>, CloudError> {
+        let subject = self.subject(Provider::Azure).await?;
+        self.azure_of(subject.as_ref(), scope).await
+    }
+
+    async fn azure_of(
+        &self,
+        subject: Option<&Subject>,
+        scope: &str,
+    ) -> Result<Lasting<Redacted<String>>, CloudError> {
+        let key = self.key(Provider::Azure, subject, &[("scopes", scope)]);
+        let asking = self.asking();
+        let make = self.made(subject, azure::ambient(&asking, scope), async |subject, token| {
+            azure::for_account(&asking, subject, &token, scope).await
+        });
+        self.shared.keep.get(key, make).await
+    }
+
+    /// A token of Google Cloud.
+    pub async fn gcp(&self) -> Result<Lasting<Redacted<String>>, CloudError> {
+        let subject = self.subject(Provider::Gcp).await?;
+        self.gcp_of(subject.as_ref()).await
+    }
+
+    async fn gcp_of(
+        &self,
+        subject: Option<&Subject>,
+    ) -> Result<Lasting<Redacted<String>>, CloudError> {
+        let key = self.key(Provider::Gcp, subject, &[]);
+        let asking = self.asking();
+        let make = self.made(subject, gcp::ambient(&asking), async |subject, token| {
+            gcp::for_account(&asking, subject, &token, &self.shared.gke).await
+        });
+        self.shared.keep.get(key, make).await
+    }
+
+    /// A token of this cluster itself, for the audiences of the identity, and whose it is.
+    pub async fn cluster_token(
+        &self,
+    ) -> Result<(Lasting<Redacted<String>>, AccountName), CloudError> {
+        let subject = self.subject(Provider::Generic).await?;
+        self.cluster_token_of(subject.as_ref()).await
+    }
+
+    async fn cluster_token_of(
+        &self,
+        subject: Option<&Subject>,
+    ) -> Result<(Lasting<Redacted<String>>, AccountName), CloudError> {
+        let key = self.key(Provider::Generic, subject, &[]);
+        let make = self.made(subject, self.own_token(), async |subject, token| {
+            Ok(lasting(token)?.with(subject.account.clone()))
+        });
+        let kept = self.shared.keep.get(key, make).await?;
+        let (token, account) = kept.value;
+        Ok((Lasting { value: token, until: kept.until }, account))
+    }
+
+    /// The way into another cluster, and a token for it.
+    pub async fn cluster(
+        &self,
+        query: &ClusterQuery,
+    ) -> Result<Lasting<ClusterAccess>, CloudError> {
+        let no_token =
+            |error: CloudError| error.while_trying("failed to get access token for cluster");
+        let asking = self.asking();
+        let parts = [
+            ("cluster", query.cluster.as_str()),
+            ("address", query.address.as_str()),
+            ("caData", query.authorities.as_str()),
+            ("for", "cluster"),
+        ];
+        match query.provider.as_str() {
+            "aws" => {
+                let region = aws::cluster_region(&query.cluster)?;
+                let subject = self.subject(Provider::Aws).await.map_err(no_token)?;
+                let subject = subject.as_ref();
+                let keys = self.aws_of(subject, &region, "").await.map_err(no_token)?.value;
+                let key = self.key(Provider::Aws, subject, &parts);
+                self.shared.keep.get(key, aws::access(&asking, &keys, query)).await
+            }
+            "azure" => {
+                let manager_scope = if azure::is_described(query) {
+                    Some(azure::manager_scope(&asking)?)
+                } else {
+                    None
+                };
+                let subject = self.subject(Provider::Azure).await.map_err(no_token)?;
+                let subject = subject.as_ref();
+                let token = self.azure_of(subject, azure::CLUSTER_SCOPE).await.map_err(no_token)?;
+                let manager = match &manager_scope {
+                    Some(scope) => {
+                        Some(self.azure_of(subject, scope).await.map_err(no_token)?.value)
+                    }
+                    None => None,
+                };
+                let key = self.key(Provider::Azure, subject, &parts);
+                let make = azure::access(&asking, token, manager.as_ref(), query);
+                self.shared.keep.get(key, make).await
+            }
+            "gcp" => {
+                let subject = self.subject(Provider::Gcp).await.map_err(no_token)?;
+                let subject = subject.as_ref();
+                let token = self.gcp_of(subject).await.map_err(no_token)?;
+                let key = self.key(Provider::Gcp, subject, &parts);
+                self.shared.keep.get(key, gcp::access(&asking, token, query)).await
+            }
+            "generic" => self.generic_cluster(query).await,
+            other => Err(CloudError(format!("provider '{other}' not implemented"))),
+        }
+    }
+
+    /// A cluster that trusts tokens of this one as they are.
+    async fn generic_cluster(
+        &self,
+        query: &ClusterQuery,
+    ) -> Result<Lasting<ClusterAccess>, CloudError> {
+        let mut identity = self.clone();
+        if identity.audiences.is_empty() {
+            identity.audiences.push(query.address.clone());
+        }
+        let (token, _) = identity
+            .cluster_token()
+            .await
+            .map_err(|error| error.while_trying("failed to get access token for cluster"))?;
+        if query.address.is_empty() {
+            return Err(CloudError(
+                "cluster address is required to create a REST config".to_owned(),
+            ));
+        }
+        let address = canonical_address(&query.address).map_err(|error| {
+            error.while_trying(&format!("failed to parse cluster address {}", query.address))
+        })?;
+        let authorities = query.authorities.clone().into_bytes();
+        let value = ClusterAccess { address, authorities, token: token.value };
+        Ok(Lasting { value, until: token.until })
+    }
+
+    /// What is made of this identity for some purpose, kept as tokens are.
+    pub async fn kept<T: Clone + Send + Sync + 'static>(
+        &self,
+        purpose: &[(&str, &str)],
+        make: impl Future<Output = Result<Lasting<T>, CloudError>>,
+    ) -> Result<T, CloudError> {
+        let mut parts = vec![format!("{:?}", self.who)];
+        parts.extend(purpose.iter().map(|(name, value)| format!("{name}={value}")));
+        self.shared.keep.get(self.hashed(parts), make).await.map(|kept| kept.value)
+    }
+
+    /// The service account and who it is to a cloud; nothing for the controllers.
+    async fn subject(&self, provider: Provider) -> Result<Option<Subject>, CloudError> {
+        let Who::Account { account, is_default } = &self.who else { return Ok(None) };
+        let found = self.shared.parts.accounts.annotations(account).await;
+        let annotations = found.map_err(|error| {
+            let told = error.is_missing && *is_default;
+            let message = if told { NO_DEFAULT } else { error.message.as_str() };
+            CloudError(format!("failed to get service account '{account}': {message}"))
+        })?;
+        let annotation = |key: &str| annotations.get(key).cloned();
+        let audiences = if self.audiences.is_empty() {
+            match provider {
+                Provider::Aws => vec![aws::AUDIENCE.to_owned()],
+                Provider::Azure => vec![azure::AUDIENCE.to_owned()],
+                Provider::Gcp => {
+                    let failed =
+                        |error: CloudError| error.while_trying("failed to get provider audience");
+                    let named = gcp::provider_of(annotation).map_err(|it| failed(it.into()))?;
+                    vec![match named {
+                        Some(audience) => audience,
+                        None => self.shared.gke.pool(&self.asking()).await.map_err(failed)?,
+                    }]
+                }
+                Provider::Generic => Vec::new(),
+            }
+        } else {
+            self.audiences.clone()
+        };
+        let identity = match provider {
+            Provider::Aws => aws::role_of(annotation),
+            Provider::Azure => azure::application_of(annotation),
+            Provider::Gcp => gcp::email_of(annotation),
+            Provider::Generic => {
+                Ok(format!("system:serviceaccount:{}:{}", account.namespace, account.name))
+            }
+        };
+        let identity = identity.map_err(|problem| {
+            CloudError(format!(
+                "failed to get provider identity from service account '{account}' annotations: {problem}"
+            ))
+        })?;
+        Ok(Some(Subject { account: account.clone(), annotations, identity, audiences }))
+    }
+
+    /// What is given to the controllers, or to a service account for a token of this cluster.
+    async fn made<T>(
+        &self,
+        subject: Option<&Subject>,
+        own: impl Future<Output = Result<T, CloudError>>,
+        exchange: impl AsyncFnOnce(&Subject, String) -> Result<T, CloudError>,
+    ) -> Result<T, CloudError> {
+        let Some(subject) = subject else {
+            return own.await.map_err(|error| {
+                error.while_trying("failed to create provider access token for the controller")
+            });
+        };
+        let parts = &self.shared.parts;
+        if !parts.allows_accounts {
+            return Err(CloudError(NOT_ALLOWED.to_owned()));
+        }
+        let account = &subject.account;
+        let token = parts.accounts.token(account, &subject.audiences).await.map_err(|problem| {
+            CloudError(format!(
+                "failed to create kubernetes token for service account '{account}': {problem}"
+            ))
+        })?;
+        exchange(subject, token).await.map_err(|error| {
+            error.while_trying(&format!(
+                "failed to create provider access token for service account '{account}'"
+            ))
+        })
+    }
+
+    /// A token of the controllers' own service account, for the audiences of the identity.
+    async fn own_token(&self) -> Result<Lasting<(Redacted<String>, AccountName)>, CloudError> {
+        let parts = &self.shared.parts;
+        let token = (parts.environment.read)(TOKEN_FILE).map_err(|error| {
+            CloudError(format!("failed to read service account token file {TOKEN_FILE}: {error}"))
+        })?;
+        let subject = jwt::subject(&token)
+            .ok_or_else(|| CloudError("failed to parse service account token".to_owned()))?;
+        let [_, _, namespace, name] = subject.split(':').collect::<Vec<_>>()[..] else {
+            return Err(CloudError(format!(
+                "invalid subject format in service account token: {subject}"
+            )));
+        };
+        let account = AccountName { namespace: namespace.to_owned(), name: name.to_owned() };
+        let given = parts.accounts.token(&account, &self.audiences).await;
+        let given = given.map_err(|problem| {
+            CloudError(format!(
+                "failed to create kubernetes token for controller service account '{account}': {problem}"
+            ))
+        })?;
+        Ok(lasting(given)?.with(account))
+    }
+
+    fn key(&self, provider: Provider, subject: Option<&Subject>, more: &[(&str, &str)]) -> String {
+        let mut parts = vec![format!("provider={}", provider.name())];
+        let audiences = subject.map_or(&self.audiences, |subject| &subject.audiences);
+        parts.push(format!("audiences={}", audiences.join(",")));
+        if let Some(subject) = subject {
+            parts.push(format!("providerIdentity={}", subject.identity));
+            parts.push(format!("serviceAccount={}", subject.account));
+        }
+        parts.extend(more.iter().map(|(name, value)| format!("{name}={value}")));
+        self.hashed(parts)
+    }
+
+    /// A key that shows nothing of what it is made of.
+    fn hashed(&self, mut parts: Vec<String>) -> String {
+        if let Some(Proxy { address, username, password }) = &self.proxy {
+            parts.push(format!("proxy={address} {username} {password}"));
+        }
+        let hash = digest::digest(&digest::SHA256, parts.join("\n").as_bytes());
+        aws::hex(hash.as_ref())
+    }
+}
+
+/// A token of a cluster, with the time that it gives itself.
+fn lasting(token: String) -> Result<Lasting<Redacted<String>>, CloudError> {
+    let until = jwt::expiry(&token)
+        .ok_or_else(|| CloudError("failed to parse service account token".to_owned()))?;
+    Ok(Lasting { value: Redacted::new(token), until })
+}
+
+impl Lasting<Redacted<String>> {
+    fn with(self, account: AccountName) -> Lasting<(Redacted<String>, AccountName)> {
+        Lasting { value: (self.value, account), until: self.until }
+    }
+}
+
+#[cfg(test)]
+mod tests;

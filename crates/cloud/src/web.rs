@@ -1,0 +1,190 @@
+//! How servers of clouds are asked: a seam for requests, and what all of them share.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::{Method, Request, Response};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use sluice_base::redacted::Redacted;
+
+use crate::{CloudError, Environment, Lasting};
+
+/// The type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
+/// No token is believed to last longer.
+const LONGEST: i64 = 86_400;
+
+/// An answer that is on its way.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<Vec<u8>>, String>> + Send + 'a>>;
+
+/// Sends requests to servers of clouds. Whoever implements it bounds the time and the size of an answer, and
+/// does not follow redirects.
+pub trait Http: Send + Sync {
+    /// Sends a request and gives the whole answer, or why there is none.
+    fn send(&self, request: Request<Vec<u8>>) -> Answer<'_>;
+
+    /// The same servers through a proxy.
+    fn through(&self, _: &Proxy) -> Result<Arc<dyn Http>, String> {
+        Err("proxies are out of reach".to_owned())
+    }
+}
+
+/// A network that leads nowhere.
+pub struct Nowhere;
+
+impl Http for Nowhere {
+    fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
+        let refusal = format!("{} is out of reach", request.uri());
+        Box::pin(std::future::ready(Err(refusal)))
+    }
+
+    fn through(&self, _: &Proxy) -> Result<Arc<dyn Http>, String> {
+        Ok(Arc::new(Self))
+    }
+}
+
+/// A proxy for HTTP and HTTPS.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Proxy {
+    /// `http://` or `https://` address.
+    pub address: String,
+    /// Name, if it asks for one.
+    pub username: String,
+    /// Password.
+    pub password: String,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Proxy").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+/// What a question to a cloud needs.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// The way there.
+    pub http: &'a dyn Http,
+    /// What the environment says: where the servers are.
+    pub environment: &'a Environment,
+    /// The present moment.
+    pub now: Timestamp,
+}
+
+impl Asking<'_> {
+    /// Sends a request.
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Result<Response<Vec<u8>>, CloudError> {
+        let mut request = Request::builder().method(&method).uri(url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        // What `http` says may show a header, and with it a token.
+        let request =
+            request.body(body).map_err(|_| CloudError(format!("{method} {url}: malformed")))?;
+        let answer = self.http.send(request).await;
+        answer.map_err(|problem| CloudError(format!("{method} {url}: {problem}")))
+    }
+
+    /// The text of an answer that has to be a yes.
+    pub async fn text(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<String, CloudError> {
+        let answer = self.send(method.clone(), url, headers, Vec::new()).await?;
+        let text = String::from_utf8_lossy(answer.body()).into_owned();
+        if answer.status().is_success() {
+            return Ok(text);
+        }
+        let shown: String = text.chars().take(512).collect();
+        Err(CloudError(
+            format!("{method} {url}: {} {shown}", answer.status()).trim_end().to_owned(),
+        ))
+    }
+
+    /// The document of an answer that has to be a yes.
+    pub async fn json(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<Value, CloudError> {
+        let text = self.text(method.clone(), url, headers).await?;
+        serde_json::from_str(&text)
+            .map_err(|_| CloudError(format!("{method} {url}: the answer is not JSON")))
+    }
+
+    /// A token of OAuth for a form. What goes wrong is told in the words of the server, which are no secrets.
+    pub(crate) async fn oauth(
+        &self,
+        url: &str,
+        fields: &[(&str, &str)],
+    ) -> Result<Lasting<Redacted<String>>, CloudError> {
+        let headers = [("content-type", FORM)];
+        let answer = self.send(Method::POST, url, &headers, form(fields)).await?;
+        let body: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+        if !answer.status().is_success() {
+            let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
+            let (error, description) = (text("error"), text("error_description"));
+            let status = answer.status();
+            return Err(CloudError(format!("{url} answered {status}: {error}: {description}")));
+        }
+        self.access_token(&body)
+            .ok_or_else(|| CloudError(format!("{url} answered without a token")))
+    }
+
+    /// The token in an answer, and how long it lasts by `expires_in` or `expires_on`.
+    pub(crate) fn access_token(&self, body: &Value) -> Option<Lasting<Redacted<String>>> {
+        let token = body.get("access_token")?.as_str().filter(|token| !token.is_empty())?;
+        let number = |field: &str| match body.get(field) {
+            Some(Value::Number(number)) => number.as_i64(),
+            Some(Value::String(text)) => text.parse().ok(),
+            _ => None,
+        };
+        let left = number("expires_in")
+            .or_else(|| number("expires_on").map(|moment| moment - self.now.as_second()));
+        let left = SignedDuration::from_secs(left.unwrap_or_default().clamp(0, LONGEST));
+        Some(Lasting { value: Redacted::new(token.to_owned()), until: self.now + left })
+    }
+}
+
+/// A form as browsers send it.
+pub fn form(fields: &[(&str, &str)]) -> Vec<u8> {
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+    fields.join("&").into_bytes()
+}
+
+/// A text as part of a URL: everything but unreserved letters is escaped.
+pub fn encoded(text: &str) -> String {
+    use std::fmt::Write as _;
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encoded, form};
+
+    #[test]
+    fn what_is_not_plain_is_escaped() {
+        assert_eq!(encoded("a b/c+~é"), "a%20b%2Fc%2B~%C3%A9");
+        assert_eq!(form(&[("a", "1"), ("b", "x&y")]), b"a=1&b=x%26y");
+    }
+}
