@@ -52,7 +52,7 @@ pub(crate) async fn access(
         let text =
             |pointer: &str| found.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         if address.is_empty() {
-            address = text("/cluster/endpoint").to_owned();
+            text("/cluster/endpoint").clone_into(&mut address);
         }
         if authorities.is_empty() {
             authorities =

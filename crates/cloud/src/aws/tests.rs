@@ -1,5 +1,6 @@
 //! Where keys come from, and clusters of EKS.
 
+use base64::Engine as _;
 use serde_json::json;
 
 use crate::testing::{Known, START, Servers, at_once, clouds};
@@ -83,7 +84,6 @@ fn a_cluster_is_described_and_its_token_is_a_signed_question() {
     assert_eq!(found.until, START + jiff::SignedDuration::from_mins(12));
     let (prefix, url) = found.value.token.expose().split_once('.').expect("two parts");
     assert_eq!(prefix, "k8s-aws-v1");
-    use base64::Engine as _;
     let url = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(url).expect("base64");
     let url = String::from_utf8(url).expect("an address");
     // Computed by Amazon's own library for Go.

@@ -1,5 +1,6 @@
 //! Service accounts that clouds know: sources that are fetched as one, and clusters that are applied to as one.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,15 +10,18 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
+use sluice_cluster::Cluster;
+use sluice_controllers::outside::Reachable;
 use sluice_source::bucket::MemoryBucket;
 use sluice_source::git::GitTransport;
+use sluice_source::http::{HttpClients, Web};
 use sluice_source::oci::Doorkeeper;
 
 use crate::ground::{
     Ground, config_map, config_map_file, kustomization, namespace, repository_with, said,
     source_with,
 };
-use crate::outside::{Noting, small_repository};
+use crate::outside::{Noting, service, small_repository};
 
 const AZURE_GIT: &str = "https://dev.azure.com/o/p/_git/r";
 const AWS_GIT: &str = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/r";
@@ -336,4 +340,61 @@ async fn a_cluster_of_gke_is_applied_to() {
     let data = json!({"provider": "gcp", "cluster": cluster, "serviceAccountName": "me"});
     let shown = applied_to(&ground, "https://10.0.0.1/", &data).await;
     assert_eq!(shown, ["Bearer google"]);
+}
+
+/// Everything over sockets: the machine's metadata, the cloud that describes the cluster, and the cluster
+/// itself with its own certificate, which lets nobody in without a token that it knows.
+#[tokio::test]
+async fn a_cluster_is_found_and_applied_to_over_sockets() {
+    let far = Cluster::builder().seed(3).build();
+    let served = far.listen(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+    let (address, kubeconfig) = (served.address(), served.kubeconfig().clone());
+    let serving = tokio::spawn(served.run());
+    let text = |pointer: &str| kubeconfig.pointer(pointer).unwrap().as_str().unwrap().to_owned();
+    let authority = text("/clusters/0/cluster/certificate-authority-data");
+    let token = text("/users/0/user/token");
+    let (cloud, asked) = service(move |request| {
+        let known = [
+            (
+                "GET /computeMetadata/v1/instance/service-accounts/default/token?",
+                json!({"access_token": token, "expires_in": 3600}),
+            ),
+            (
+                "GET /v1/projects/p/locations/l/clusters/c ",
+                json!({"endpoint": address.to_string(), "masterAuth": {"clusterCaCertificate": authority}}),
+            ),
+        ];
+        let found = known.iter().find(|(start, _)| request.starts_with(start));
+        found.map_or((404, String::new()), |(_, body)| (200, body.to_string()))
+    })
+    .await;
+    let mut ground = Ground::idle().await;
+    let variables = [
+        ("GCE_METADATA_HOST", cloud.to_string()),
+        ("CLOUDSDK_API_ENDPOINT_OVERRIDES_CONTAINER", format!("http://{cloud}")),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    ground.outside().environment.variables = variables.into();
+    ground.outside().web = Arc::new(Web::new(&HttpClients::new()).unwrap());
+    ground.outside().clusters = Arc::new(Reachable);
+    ground.start();
+    ground.apply(namespace()).await;
+    ground.commit("one", &[("app/a.yaml", &config_map_file("a", "1"))]);
+    ground.apply(crate::ground::repository()).await;
+    let cluster = "projects/p/locations/l/clusters/c";
+    ground.apply(remote(&json!({"provider": "gcp", "cluster": cluster}))).await;
+    let near = kube::Client::new(far.service(), "default");
+    let spaces: Api<Namespace> = Api::all(near.clone());
+    let space = serde_json::from_value(namespace()).unwrap();
+    spaces.create(&PostParams::default(), &space).await.unwrap();
+    let spec = json!({"kubeConfig": {"configMapRef": {"name": "remote"}}});
+    let app = kustomization("app", "app", spec);
+    ground.apply(app.clone()).await;
+    ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;
+    let maps: Api<ConfigMap> = Api::namespaced(near, "apps");
+    assert!(maps.get_opt("a").await.unwrap().is_some(), "it is there");
+    let asked = asked.lock().unwrap().clone();
+    assert_eq!(asked.len(), 2, "the token and the cluster are asked for once: {asked:?}");
+    ground.stop().await;
+    serving.abort();
 }

@@ -32,7 +32,7 @@ async fn head(stream: &mut TcpStream) -> Vec<u8> {
 }
 
 /// Answers with what a function says of a request's text, and keeps the requests.
-async fn service(
+pub(crate) async fn service(
     answer: impl Fn(&str) -> (u16, String) + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -20,7 +20,7 @@ pub(super) enum Access {
     /// A key or a token that is given.
     Given(Arc<AzureCredential>),
     /// A token that is asked for, once.
-    Asked(Asked, OnceCell<Arc<AzureCredential>>),
+    Asked(Box<Asked>, OnceCell<Arc<AzureCredential>>),
 }
 
 /// Who asks for a token.
@@ -34,7 +34,7 @@ pub(super) enum Asked {
 impl Access {
     /// A token that is asked for when it is needed.
     pub(super) fn asked(asked: Asked) -> Self {
-        Self::Asked(asked, OnceCell::new())
+        Self::Asked(Box::new(asked), OnceCell::new())
     }
 
     async fn credential(&self) -> Result<Arc<AzureCredential>, BucketError> {
@@ -43,7 +43,7 @@ impl Access {
             Self::Asked(asked, kept) => (asked, kept),
         };
         let given = kept.get_or_try_init(async || {
-            let token = match asked {
+            let token = match &**asked {
                 Asked::Identity(identity) => identity.azure(STORAGE).await,
                 Asked::Secret(credentials, identity) => {
                     credentials.token(&identity.asking(), STORAGE).await

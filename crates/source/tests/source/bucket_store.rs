@@ -89,7 +89,8 @@ impl BucketStore {
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let url = Url::parse(&format!("http://store{}", request.uri())).expect("an address");
         let (parts, body) = request.into_parts();
-        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let body =
+            body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let request = Request::from_parts(parts, ());
         let (mood, answer) = {
             let mut state = self.state.lock().expect("not poisoned");
