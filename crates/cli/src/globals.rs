@@ -169,10 +169,11 @@ impl Globals {
         };
         let mut config = kubeconfig::config(self.kubeconfig.as_deref(), &options).await?;
         self.access.refine(&mut config)?;
+        kubeconfig::check_address(&config)?;
         let address = config.cluster_url.to_string();
-        let client = Client::try_from(config)
-            .map_err(|error| Failure::caused("kubernetes client initialization failed", error))
-            .map_err(Failure::told_as_flux)?;
+        let client = Client::try_from(config).map_err(|error| {
+            Failure::flux(format!("kubernetes client initialization failed: {error}"))
+        })?;
         Ok((client, address))
     }
 }

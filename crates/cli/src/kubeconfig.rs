@@ -27,6 +27,19 @@ pub(crate) async fn config(
     config.map_err(|error| unusable(&error, shown.as_deref(), &contexts))
 }
 
+/// Refuses an address that no request could be sent to.
+pub(crate) fn check_address(config: &Config) -> Result<(), Failure> {
+    let url = &config.cluster_url;
+    if url.scheme().is_some() && url.authority().is_some() {
+        return Ok(());
+    }
+    Err(Failure::flux(format!(
+        "invalid configuration: {:?} is no address of an API server",
+        url.to_string()
+    ))
+    .hint("it begins with https:// or http://"))
+}
+
 /// Neither a kubeconfig nor an account of a pod.
 fn nothing_known(error: &InferConfigError) -> Failure {
     let cause = std::error::Error::source(error).and_then(|it| it.downcast_ref());

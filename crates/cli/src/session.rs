@@ -134,6 +134,7 @@ impl Session {
         namespace: Option<&str>,
         name: &str,
     ) -> Result<Value, ApiFailure> {
+        check_name(name)?;
         match self.api(resource, namespace).get(name).await {
             Ok(object) => Ok(to_value(object, resource)),
             Err(error) => Err(self.explain(error, resource).await),
@@ -147,6 +148,7 @@ impl Session {
         name: &str,
         patch: &Value,
     ) -> Result<Value, ApiFailure> {
+        check_name(name)?;
         let resource = api_resource(&kind.definition);
         let params =
             PatchParams { field_manager: Some("flux".to_owned()), ..PatchParams::default() };
@@ -159,6 +161,7 @@ impl Session {
 
     /// Deletes an object.
     pub(crate) async fn delete(&self, kind: &Kind, name: &str) -> Result<(), ApiFailure> {
+        check_name(name)?;
         let resource = api_resource(&kind.definition);
         let api = self.api(&resource, Some(&self.namespace));
         match api.delete(name, &DeleteParams::default()).await {
@@ -220,6 +223,22 @@ impl Session {
             )
         })
     }
+}
+
+/// Refuses what would lead elsewhere as a part of a path, in the words of Kubernetes' Go client.
+fn check_name(name: &str) -> Result<(), ApiFailure> {
+    let mut wrong = Vec::new();
+    if matches!(name, "." | "..") {
+        wrong.push(format!("may not be '{name}'"));
+    }
+    wrong.extend(
+        ["/", "%"].iter().filter(|c| name.contains(**c)).map(|c| format!("may not contain '{c}'")),
+    );
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let message = format!("invalid resource name {name:?}: [{}]", wrong.join(" "));
+    Err(ApiFailure::Refused { code: 400, message })
 }
 
 /// Why a request failed.

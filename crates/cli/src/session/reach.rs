@@ -42,6 +42,9 @@ impl Lost {
     /// Waits until a request did not get through.
     pub(super) async fn told(&mut self) -> Failure {
         match self.0.recv().await {
+            Some(why) if why.contains("certificate") => {
+                Failure::flux(why).hint("--certificate-authority names who has signed it")
+            }
             Some(why) => Failure::flux(why)
                 .hint("is the cluster running? --kubeconfig and --context choose another"),
             None => std::future::pending().await,
@@ -55,18 +58,13 @@ pub(crate) fn words(error: &kube::Error, server: &str) -> String {
     let address = server.split_once("://").map_or(server, |(_, rest)| rest);
     let error: &(dyn Error + 'static) = error;
     let causes = std::iter::successors(Some(error), |error| (**error).source());
-    let why = causes.clone().find_map(|cause| {
-        let cause = cause.downcast_ref::<std::io::Error>()?;
-        // What TLS refuses comes wrapped in such an error, too.
-        cause.get_ref().is_none_or(|inner| inner.source().is_none()).then(|| {
-            match cause.get_ref() {
-                Some(inner) if cause.kind() == std::io::ErrorKind::InvalidData => {
-                    format!("tls: {inner}")
-                }
-                _ => dial::words(cause, address),
-            }
-        })
-    });
-    let why = why.or_else(|| causes.last().map(ToString::to_string)).unwrap_or_default();
+    // Only what a socket or the resolver says has words of its own; TLS and HTTP speak for themselves.
+    let is_resolver = causes.clone().any(|cause| cause.to_string().starts_with("dns error"));
+    let socket = causes.clone().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    let socket = socket.into_iter().find(|it| is_resolver || it.raw_os_error().is_some());
+    let why = match socket {
+        Some(error) => dial::words(error, address),
+        None => causes.last().map(ToString::to_string).unwrap_or_default(),
+    };
     format!("failed to get server groups: Get \"{server}/api\": {why}")
 }

@@ -144,7 +144,7 @@ impl Case {
 }
 
 impl Answer {
-    /// Without what depends on when it was given.
+    /// Without what depends on when it was given, and on which port the cluster got.
     pub(crate) fn timeless(mut self) -> Self {
         let keys =
             "creationTimestamp|gatheredAt|resourceVersion|uid|firstTimestamp|lastTimestamp|at";
@@ -153,6 +153,8 @@ impl Answer {
         let age = Regex::new(r"\t\d+s\b").expect("it is a pattern");
         let timeless = moment.replace_all(&self.stdout, "$1");
         self.stdout = age.replace_all(&timeless, "\t0s").into_owned();
+        let port = Regex::new(r"127\.0\.0\.1:\d{4,5}").expect("it is a pattern");
+        self.stderr = port.replace_all(&self.stderr, "127.0.0.1:PORT").into_owned();
         self
     }
 

@@ -22,6 +22,7 @@ pub(super) async fn client(
 ) -> Result<(Client, String), Failure> {
     let config = kubeconfig::config(path, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(Failure::told_as_ours)?;
+    kubeconfig::check_address(&config).map_err(Failure::told_as_ours)?;
     // The API server's audit log tells by this who asked.
     let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));
