@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(flags.ssh().key_exchanges, ["curve25519-sha256", "ecdh-sha2-nistp256"]);
         assert_eq!(flags.ssh().host_keys, ["ssh-ed25519"]);
         assert!(parse(&["--artifact-digest-algo=md5"]).is_err());
-        let idle = ["--token-cache-max-size", "--helm-cache-max-size"];
+        let idle = ["--helm-cache-max-size"];
         assert_eq!(flags.without_effect(), idle);
         let flags = parse(&["--watch-all-namespaces=false"]).unwrap();
         assert_eq!(flags.namespace("flux-system").as_deref(), Some("flux-system"));
