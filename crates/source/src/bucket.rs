@@ -15,6 +15,7 @@ mod gcs;
 mod index;
 mod memory;
 mod network;
+mod pages;
 mod s3;
 mod sts;
 pub(crate) mod wire;
@@ -25,6 +26,7 @@ use std::fmt;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use sluice_cloud::CloudIdentity;
+use tokio::time::Instant;
 
 pub use fetch::{BucketQuery, FetchedBucket, fetch};
 pub use index::BucketIndex;
@@ -150,6 +152,9 @@ pub trait BucketTransport: Send + Sync {
 
 /// Reads a bucket. Dropping a future ends what it began.
 pub trait BucketReader: Send + Sync {
+    /// From this moment on, it is too late for answers: whoever waits for one then says for which.
+    fn limit(&self, _at: Instant) {}
+
     /// Whether there is such a bucket.
     fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>>;
 

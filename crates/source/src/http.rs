@@ -1,5 +1,6 @@
 //! The one HTTP client: how connections are made, trusted and proxied. See ADR 0005.
 
+mod trouble;
 mod web;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 pub use sluice_cloud::Proxy;
+pub(crate) use trouble::{Trouble, asked};
 pub use web::Web;
 
 /// Whom to trust beyond the system, and how to show who we are. All PEM; empty where unused.
@@ -36,6 +38,24 @@ pub struct HttpOptions {
     pub proxy: Option<Proxy>,
     /// Whether an answer that leads elsewhere is given as it is: what a request bears is for its host only.
     pub no_redirects: bool,
+}
+
+impl TlsOptions {
+    /// Whether the certificates can be read at all; the words are Flux's.
+    pub fn check(&self) -> Result<(), String> {
+        let holds = |pem: &[u8]| CertificateDer::pem_slice_iter(pem).any(|it| it.is_ok());
+        let pair = "failed to parse TLS certificate and key: tls: failed to find any PEM data in";
+        if !self.certificate.is_empty() && !holds(&self.certificate) {
+            return Err(format!("{pair} certificate input"));
+        }
+        if !self.certificate.is_empty() && PrivateKeyDer::from_pem_slice(&self.key).is_err() {
+            return Err(format!("{pair} key input"));
+        }
+        if !self.authorities.is_empty() && !holds(&self.authorities) {
+            return Err("failed to parse CA certificate".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Why a request brought no answer.

@@ -2,7 +2,8 @@
 
 use reqwest::Url;
 use sluice_api::names::reasons::{
-    AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED, INVALID_PROVIDER_CONFIGURATION, URL_INVALID,
+    AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED, GIT_OPERATION_FAILED,
+    INVALID_PROVIDER_CONFIGURATION, URL_INVALID,
 };
 use sluice_api::source::gitrepository::GitProvider;
 use sluice_cloud::azure::DEVOPS;
@@ -33,9 +34,7 @@ impl GitRepositories {
             }
             None => None,
         };
-        let url = Url::parse(&spec.url).map_err(|error| {
-            Stop::stalled(URL_INVALID, format!("failed to parse url '{}': {error}", spec.url))
-        })?;
+        let url = Url::parse(&spec.url).map_err(|error| unusable(&spec.url, &error.to_string()))?;
         let data = match &spec.secret_ref {
             Some(secret) => self.secret(pass, &secret.name).await.map_err(|error| {
                 let what = format!("failed to get secret '{namespace}/{}'", secret.name);
@@ -130,5 +129,25 @@ impl GitRepositories {
         let client = self.workshop.http.client(&options).map_err(|error| error.to_string())?;
         let token = app.token(&client, self.context.clock.now()).await;
         token.map(|token| token.token).map_err(|error| error.to_string())
+    }
+}
+
+/// What is no address stalls. One without a host is an address to Go's library, and fails when it is asked.
+fn unusable(url: &str, why: &str) -> Stop {
+    if matches!(url, "http://" | "https://") {
+        return Stop::fetch(
+            GIT_OPERATION_FAILED,
+            format!(
+                "failed to checkout and determine revision: unable to clone '{url}': Get \"{url}/info/refs?service=git-upload-pack\": http: no Host in request URL"
+            ),
+        );
+    }
+    let quoted = url.find('%').and_then(|at| url.get(at..)).and_then(|rest| rest.get(..3));
+    match quoted.filter(|part| !part.bytes().skip(1).all(|byte| byte.is_ascii_hexdigit())) {
+        Some(part) => {
+            let why = format!("parse \"{url}\": invalid URL escape \"{part}\"");
+            Stop::stalled(URL_INVALID, format!("failed to parse url '{url}': {why}"))
+        }
+        None => Stop::stalled(URL_INVALID, format!("failed to parse url '{url}': {why}")),
     }
 }

@@ -22,7 +22,7 @@ impl GitRepositories {
                 return Err(waiting(
                     "NotFound",
                     format!(
-                        "could not get resource for include '{name}': gitrepositories.source.toolkit.fluxcd.io \"{name}\" not found"
+                        "could not get resource for include '{name}': GitRepository.source.toolkit.fluxcd.io \"{name}\" not found"
                     ),
                 ));
             };
@@ -57,7 +57,8 @@ impl GitRepositories {
             } else if tree.get(&path).is_some() {
                 tree.subtree(&path)
             } else {
-                return Err(failed(&format!("stat {path}: no such file or directory")));
+                let missing = "no such file or directory";
+                return Err(failed(&format!("cannot stat /{path}: stat /{path}: {missing}")));
             };
             files.graft(&inside(&to), &part).map_err(|error| failed(&error))?;
         }

@@ -5,6 +5,7 @@ use sluice_api::names::conditions::{
 };
 use sluice_api::names::reasons::{ARTIFACT_UP_TO_DATE, GIT_OPERATION_SUCCEEDED};
 use sluice_api::shared::artifact::Artifact;
+use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::events::Severity;
 use sluice_source::artifact::Revision;
 use sluice_source::git::{Checkout, Cloned};
@@ -23,6 +24,12 @@ impl GitRepositories {
         let auth = self.credentials(pass).await?;
         let included = self.included(pass)?;
         pass.conditions.remove(INCLUDE_UNAVAILABLE);
+        let before = pass.status.included_artifacts.as_deref().unwrap_or_default();
+        if included_changed(before, &included) {
+            let message =
+                "building artifact: included artifacts differ from last observed includes";
+            pass.progress(message, true);
+        }
         pass.conditions.remove(ARTIFACT_OUTDATED);
         let checkout = match self.check_out(pass, &auth, &included).await? {
             Cloned::Checkout(checkout) => checkout,
@@ -41,7 +48,20 @@ impl GitRepositories {
         };
         pass.conditions.remove(FETCH_FAILED);
         self.verify(pass, &checkout).await?;
+        if !has_revision(pass, &checkout.revision) {
+            let message = format!("new upstream revision '{}'", checkout.revision);
+            if pass.artifact().is_some() {
+                pass.conditions.set(
+                    ARTIFACT_OUTDATED,
+                    ConditionStatus::True,
+                    "NewRevision",
+                    &message,
+                );
+            }
+            pass.progress(&format!("building artifact: {message}"), true);
+        }
         self.make(pass, &checkout, included).await?;
+        pass.conditions.remove(ARTIFACT_OUTDATED);
         Ok(format!("stored artifact for commit '{}'", checkout.commit.short_message()))
     }
 
@@ -54,9 +74,7 @@ impl GitRepositories {
     ) -> Result<(), Stop> {
         let spec = pass.object.spec.clone();
         let stored = format!("stored artifact for revision '{}'", checkout.revision);
-        let is_current = pass
-            .artifact()
-            .is_some_and(|it| Revision::new(it.revision.clone()).is_same(&checkout.revision));
+        let is_current = has_revision(pass, &checkout.revision);
         let before = pass.status.included_artifacts.as_deref().unwrap_or_default();
         if is_current
             && !included_changed(before, &included)
@@ -83,4 +101,8 @@ impl GitRepositories {
         pass.stored(&stored);
         Ok(())
     }
+}
+
+fn has_revision(pass: &GitPass<'_>, revision: &Revision) -> bool {
+    pass.artifact().is_some_and(|it| Revision::new(it.revision.clone()).is_same(revision))
 }

@@ -113,27 +113,7 @@ impl OciRepositories {
             let insecure = spec.insecure.unwrap_or(false);
             return Ok(TlsOptions { insecure, ..TlsOptions::default() });
         };
-        let at = format!("secret '{}/{}'", pass.key.namespace, reference.name);
-        let secret = self.pull_secret(&pass.key.namespace, &reference.name).await;
-        let secret = secret.map_err(|error| unavailable(&at, &error))?;
-        let data = secret.data.unwrap_or_default();
-        let read = |key: &str, legacy: &str| {
-            data.get(key).or_else(|| data.get(legacy)).map(|it| it.0.clone()).unwrap_or_default()
-        };
-        let tls = TlsOptions {
-            authorities: read("ca.crt", "caFile"),
-            certificate: read("tls.crt", "certFile"),
-            key: read("tls.key", "keyFile"),
-            insecure: false,
-        };
-        match (tls.certificate.is_empty(), tls.key.is_empty()) {
-            (false, true) => Err(format!("{at} contains 'tls.crt' but missing 'tls.key'")),
-            (true, false) => Err(format!("{at} contains 'tls.key' but missing 'tls.crt'")),
-            (true, true) if tls.authorities.is_empty() => {
-                Err(format!("{at} must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'"))
-            }
-            _ => Ok(tls),
-        }
+        self.tls(pass, &reference.name).await
     }
 
     /// The login that a cloud gives to the service account that is named, or to this process.

@@ -9,19 +9,24 @@ use sluice_api::names::reasons::{
     URL_INVALID,
 };
 use sluice_api::source::ocirepository::{LayerOperation, OCIRepositorySpec, OCIRepositoryStatus};
+use sluice_schema::structural::pattern;
 use sluice_source::archive::{ArchiveLimits, unpack};
 use sluice_source::artifact::{Digest, Revision};
 use sluice_source::oci::{
     Identifier, OciError, Reference, RemoteRepository, Repository, layer, newest_tag,
 };
 use sluice_source::tree::SourceTree;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{OciPass, OciRepositories};
 use crate::sourcing::Stop;
 
 /// How long a fetch may take where the spec does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// What is said where the layer does not begin to come.
+const FIRST_LAYER: &str = "failed to extract the first layer from artifact";
+/// What is said where it takes too long.
+const LATE: &str = "context deadline exceeded";
 
 /// What is in an artifact.
 pub(super) struct Pulled {
@@ -53,9 +58,9 @@ impl Deadline {
         self,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, String> {
-        match tokio::time::timeout_at(self.0, work).await {
+        match timeout_at(self.0, work).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(_) => Err("context deadline exceeded".to_owned()),
+            Err(_) => Err(LATE.to_owned()),
         }
     }
 }
@@ -105,8 +110,9 @@ async fn selected(
     }
     if let Some(range) = given(&wanted.semver) {
         let tags = remote.tags().await.map_err(|error: OciError| error.to_string())?;
-        let filter = wanted.semver_filter.unwrap_or_default();
-        let tag = newest_tag(&tags, &range, &filter, media_type(spec));
+        let filter = given(&wanted.semver_filter).map(|filter| pattern::compile(&filter));
+        let filter = filter.transpose()?;
+        let tag = newest_tag(&tags, &range, filter.as_ref(), media_type(spec));
         return tag.map(|tag| repository.tag(&tag)).map_err(|error| error.to_string());
     }
     Ok(repository.tag(given(&wanted.tag).as_deref().unwrap_or("latest")))
@@ -136,8 +142,18 @@ impl OciRepositories {
         } else {
             "failed to extract layer contents from artifact"
         };
-        let packed = deadline.hold(remote.blob(chosen)).await;
-        let packed = packed.map_err(|error| unusable(format!("{doing}: {error}")))?;
+        let packed = match timeout_at(deadline.0, remote.blob(chosen)).await {
+            Ok(Ok(packed)) => packed,
+            // What has begun to come is being unpacked already, where Flux is.
+            Ok(Err(error @ OciError::Cut)) if !is_copy => {
+                return Err(unusable(format!("{doing}: tar error: {error}")));
+            }
+            Ok(Err(error @ (OciError::Cut | OciError::Altered(_)))) => {
+                return Err(unusable(format!("{doing}: {error}")));
+            }
+            Ok(Err(error)) => return Err(unusable(format!("{FIRST_LAYER}: {error}"))),
+            Err(_) => return Err(unusable(format!("{FIRST_LAYER}: {LATE}"))),
+        };
         let content = if is_copy {
             Content::Packed(packed)
         } else {

@@ -1,5 +1,6 @@
 //! Whether an artifact is signed by somebody whom the spec trusts.
 
+use serde::de::IgnoredAny;
 use sluice_api::names::conditions::SOURCE_VERIFIED;
 use sluice_api::names::reasons::{SUCCEEDED, VERIFICATION_ERROR};
 use sluice_api::shared::condition::ConditionStatus;
@@ -119,7 +120,7 @@ impl OciRepositories {
         let policy = data
             .get(TRUST_POLICY)
             .ok_or_else(|| format!("'{TRUST_POLICY}' not found in secret '{at}'"))?;
-        let policy = TrustPolicy::parse(policy)
+        serde_json::from_slice::<IgnoredAny>(policy)
             .map_err(|error| format!("error occurred while parsing {TRUST_POLICY}: {error}"))?;
         let certificates: Vec<&[u8]> = data
             .iter()
@@ -129,6 +130,8 @@ impl OciRepositories {
         if certificates.is_empty() {
             return Err(format!("no certificates found in secret '{at}'"));
         }
+        let policy = TrustPolicy::parse(policy)
+            .map_err(|error| format!("error occurred while parsing {TRUST_POLICY}: {error}"))?;
         let now = self.context.clock.now();
         deadline.hold(notation::verify(remote, digest, &policy, &certificates, now)).await
     }

@@ -59,7 +59,9 @@ impl<K: SourceKind> SourceController<K> {
     /// Trust and client certificate that a Secret holds.
     pub(crate) async fn tls(&self, pass: &Pass<'_, K>, name: &str) -> Result<TlsOptions, String> {
         let data = self.connection_secret(pass, name).await?;
-        tls(&data).map_err(|why| format!("secret '{}/{name}' {why}", pass.key.namespace))
+        let found =
+            tls(&data).map_err(|why| format!("secret '{}/{name}' {why}", pass.key.namespace))?;
+        found.check().map(|()| found)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What becomes of Buckets.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,7 +8,9 @@ use sluice_source::artifact::{DigestAlgorithm, Place};
 use sluice_source::bucket::{BucketAuth, BucketHost, MemoryBucket};
 use sluice_source::store::ArtifactStore as _;
 
-use crate::ground::{Ground, config_map_file, kustomization, namespace, said, secret, source_with};
+use crate::ground::{
+    Ground, certificate, config_map_file, kustomization, namespace, said, secret, source_with,
+};
 
 fn bucket(spec: Value) -> Value {
     let mut object = source_with(
@@ -100,15 +103,50 @@ async fn refusals_have_their_reason_and_pass() {
     let failed = ground.until_ready_says(&object, missing).await;
     assert_eq!(said(&failed, "FetchFailed"), missing.replace("False", "True"));
     assert!(said(&failed, "Reconciling").starts_with("True ProgressingWithRetry: "));
-    let refusing =
-        MemoryBucket { refuses: Some("Access Denied.".to_owned()), ..MemoryBucket::default() };
-    ground.buckets.insert("things", refusing);
-    let denied = "False BucketOperationFailed: failed to confirm existence of 'things' bucket: Access Denied.";
-    ground.until_ready_says(&object, denied).await;
-    let slow = MemoryBucket { delay: Duration::from_mins(5), ..MemoryBucket::default() };
-    ground.buckets.insert("things", slow);
-    let late = "False BucketOperationFailed: failed to confirm existence of 'things' bucket: context deadline exceeded";
-    ground.until_ready_says(&object, late).await;
+    let existence = "failed to confirm existence of 'things' bucket: ";
+    let listing = "indexation of objects from bucket 'things' failed: listing objects from bucket 'things' failed: ";
+    let reading = "fetch from bucket 'things' failed: failed to get 'a' object: ";
+    let well = || MemoryBucket::of(&[("a", "b")]);
+    let words = |text: &str| Some(text.to_owned());
+    let cut = || BTreeMap::from([("a".to_owned(), "unexpected EOF".to_owned())]);
+    for (bucket, expected) in [
+        (
+            MemoryBucket { refuses: words("401 Unauthorized"), ..well() },
+            format!("{existence}401 Unauthorized"),
+        ),
+        (
+            MemoryBucket { refuses: words("Access Denied."), ..well() },
+            format!("{existence}Access Denied."),
+        ),
+        (
+            MemoryBucket { refuses: words("429 Too Many Requests"), ..well() },
+            format!("{existence}429 Too Many Requests"),
+        ),
+        (
+            MemoryBucket { refuses: words("500 Internal Server Error"), ..well() },
+            format!("{existence}500 Internal Server Error"),
+        ),
+        (
+            MemoryBucket { delay: Duration::from_mins(5), ..well() },
+            format!("{existence}context deadline exceeded"),
+        ),
+        (
+            MemoryBucket { refuses_list: words("unexpected EOF"), ..well() },
+            format!("{listing}unexpected EOF"),
+        ),
+        (MemoryBucket { refuses_reads: cut(), ..well() }, format!("{reading}unexpected EOF")),
+    ] {
+        ground.buckets.insert("things", bucket);
+        ground.apply(object.clone()).await;
+        let failed = format!("False BucketOperationFailed: {expected}");
+        let failed = ground.until_ready_says(&object, &failed).await;
+        assert!(said(&failed, "FetchFailed").starts_with("True"), "{expected}");
+        ground.buckets.insert("things", well());
+        ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
+        ground.delete(&object).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    ground.apply(object.clone()).await;
     ground.buckets.insert("things", MemoryBucket::of(&[("a", "b")]));
     let ready = ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
     assert_eq!(said(&ready, "FetchFailed"), "");
@@ -183,7 +221,7 @@ async fn credentials_are_checked_and_handed_on() {
             &json!({"address": "http://proxy.test", "username": "u", "password": "p"}),
         ))
         .await;
-    ground.apply(secret("trust", &json!({"ca.crt": "pem"}))).await;
+    ground.apply(secret("trust", &json!({"ca.crt": certificate()}))).await;
     let object = bucket(json!({
         "provider": "aws", "region": "eu-1", "insecure": true, "secretRef": named("keys"),
         "proxySecretRef": named("proxy"), "certSecretRef": named("trust"),
@@ -202,7 +240,7 @@ async fn credentials_are_checked_and_handed_on() {
     );
     let BucketAuth::Secret { data, .. } = &opened.auth else { panic!("{opened:?}") };
     assert_eq!(data["accesskey"], b"id");
-    assert_eq!(opened.http.tls.authorities, b"pem");
+    assert!(opened.http.tls.authorities.starts_with(b"-----BEGIN CERTIFICATE-----"));
     assert_eq!(opened.http.proxy.unwrap().address, "http://proxy.test");
 }
 

@@ -137,7 +137,7 @@ async fn parts_and_submodules_are_taken_as_asked_for() {
     assert_eq!(files(&ground, &found).await, ["a/x", "b/y"]);
     let missing = repository_with("sparse", json!({"url": URL, "sparseCheckout": ["none"]}));
     ground.apply(missing.clone()).await;
-    let words = "False GitOperationFailed: failed to sparse checkout directories : sparse checkout dir 'none' does not exist in repository";
+    let words = "False GitOperationFailed: failed to sparse checkout directories : sparse checkout dir 'none' does not exist in repository: lstat /none: no such file or directory";
     ground.until_ready_says(&missing, words).await;
 
     let spec =
@@ -148,7 +148,7 @@ async fn parts_and_submodules_are_taken_as_asked_for() {
     assert_eq!(files(&ground, &found).await, Vec::<String>::new());
     ground.apply(repository_with("linked", spec(true))).await;
     let found = ground.until(&object, |it| it["status"]["observedRecurseSubmodules"] == true).await;
-    assert_eq!(files(&ground, &found).await, ["lib/l.yaml"]);
+    assert_eq!(files(&ground, &found).await, ["lib/.git", "lib/l.yaml"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,6 +197,8 @@ async fn remotes_in_trouble_have_their_reason_and_are_tried_again() {
         (Trouble::Failing(429), "status code: 429"),
         (Trouble::Failing(500), "status code: 500"),
         (Trouble::Stalling, "context deadline exceeded"),
+        (Trouble::Cut, "unexpected EOF"),
+        (Trouble::Garbage, "invalid pkt-len found"),
     ]
     .into_iter()
     .enumerate()

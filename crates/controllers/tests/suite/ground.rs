@@ -450,6 +450,11 @@ pub(crate) fn source_with(kind: &str, name: &str, spec: &Value) -> Value {
     })
 }
 
+/// A certificate that vouches for nobody who is met.
+pub(crate) fn certificate() -> String {
+    rcgen::generate_simple_self_signed(["ca.test".to_owned()]).unwrap().cert.pem()
+}
+
 /// A Secret.
 pub(crate) fn secret(name: &str, data: &Value) -> Value {
     json!({

@@ -9,7 +9,9 @@ use sluice_source::oci::{Descriptor, Doorkeeper, Fault, Manifest, SOURCE, media}
 use sluice_source::store::fetch;
 use sluice_source::tree::SourceTree;
 
-use crate::ground::{Ground, config_map, config_map_file, kustomization, namespace, said};
+use crate::ground::{
+    Ground, certificate, config_map, config_map_file, kustomization, namespace, said,
+};
 
 const APP: &str = "org/app";
 const URL: &str = "oci://r.test/org/app";
@@ -203,7 +205,7 @@ async fn layers_are_selected_unpacked_or_kept() {
 
     let reason = "False OCIArtifactLayerOperationFailed";
     let at_first = format!(
-        "{reason}: failed to extract layer contents from artifact: the archive is malformed"
+        "{reason}: failed to extract layer contents from artifact: requires gzip-compressed body: gzip: invalid header"
     );
     let missing = format!("{reason}: failed to find layer with media type 'x/y' in artifact");
     push_layers(&ground, "empty", Vec::new());
@@ -338,7 +340,18 @@ async fn certificates_and_proxies_are_read_from_secrets() {
         ground.apply(secret("tls", "Opaque", &data)).await;
         ground.until_ready_says(&object, &failed(message)).await;
     }
-    ground.apply(secret("tls", "Opaque", &json!({"ca.crt": "y", "tls.crt": ""}))).await;
+    for (data, message) in [
+        (json!({"ca.crt": "y", "tls.crt": ""}), "failed to parse CA certificate"),
+        (
+            json!({"ca.crt": "", "tls.crt": "y", "tls.key": "z"}),
+            "failed to parse TLS certificate and key: tls: failed to find any PEM data in certificate input",
+        ),
+    ] {
+        ground.apply(secret("tls", "Opaque", &data)).await;
+        ground.until(&object, |it| said(it, "Ready").ends_with(message)).await;
+    }
+    let trusted = json!({"ca.crt": certificate(), "tls.crt": "", "tls.key": ""});
+    ground.apply(secret("tls", "Opaque", &trusted)).await;
     ground.until_ready_says(&object, &stored(&format!("latest@{digest}"))).await;
 
     let object = repository(json!({"proxySecretRef": {"name": "proxy"}}));
@@ -361,6 +374,8 @@ async fn what_a_registry_refuses_is_told_and_passes() {
     let unpulled = format!("False OCIArtifactPullFailed: failed to pull artifact from '{URL}': ");
     let unread =
         "False OCIArtifactLayerOperationFailed: failed to extract layer contents from artifact: ";
+    let unbegun =
+        "False OCIArtifactLayerOperationFailed: failed to extract the first layer from artifact: ";
     let object = repository(json!({"timeout": "20s"}));
     for (path, fault, expected) in [
         (
@@ -397,7 +412,10 @@ async fn what_a_registry_refuses_is_told_and_passes() {
             Fault::Corrupt,
             format!("{unread}error verifying sha256 checksum after reading "),
         ),
-        ("/blobs/", Fault::Stall, format!("{unread}context deadline exceeded")),
+        ("/blobs/", Fault::Stall, format!("{unbegun}context deadline exceeded")),
+        ("/blobs/", Fault::Cut, format!("{unread}tar error: unexpected EOF")),
+        ("/blobs/", Fault::Status(404, String::new()), format!("{unbegun}GET https://r.test/v2/")),
+        ("/manifests/sha256", Fault::Cut, format!("{unpulled}unexpected EOF")),
         (
             "/v2/",
             Fault::Reset,

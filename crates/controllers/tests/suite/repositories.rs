@@ -97,7 +97,7 @@ async fn includes_ignores_and_requests() {
     let spec = json!({"url": crate::ground::URL, "ignore": "notes/", "include": include});
     let object = repository_with("platform", spec);
     ground.apply(object.clone()).await;
-    let words = "False NotFound: could not get resource for include 'other': gitrepositories.source.toolkit.fluxcd.io \"other\" not found";
+    let words = "False NotFound: could not get resource for include 'other': GitRepository.source.toolkit.fluxcd.io \"other\" not found";
     ground.until_ready_says(&object, words).await;
     ground.apply(repository_with("other", json!({"url": other}))).await;
     let ready = ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;

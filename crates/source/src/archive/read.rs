@@ -36,8 +36,11 @@ impl Default for ArchiveLimits {
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The bytes are no archive, or it ends early.
-    #[error("the archive is malformed")]
-    Malformed(#[source] io::Error),
+    #[error("tar error: {}", words(.0))]
+    Malformed(io::Error),
+    /// The bytes are not packed at all.
+    #[error("requires gzip-compressed body: {0}")]
+    NotPacked(&'static str),
     /// It would grow beyond a limit.
     #[error("the archive exceeds the limit of {limit} {what}")]
     TooLarge {
@@ -46,9 +49,9 @@ pub enum ArchiveError {
         /// How much there may be.
         limit: u64,
     },
-    /// An entry's path leads elsewhere.
-    #[error("the archive holds an entry that cannot be unpacked")]
-    Entry(#[from] TreeError),
+    /// An entry's path leads elsewhere, or cannot be.
+    #[error("{}", entry_words(.0))]
+    Entry(TreeError),
     /// The directory could not be written.
     #[error("cannot write {path:?}")]
     Write {
@@ -62,10 +65,52 @@ pub enum ArchiveError {
 
 /// Unpacks `gzip(tar)` into memory. Links and special files are left out.
 pub fn unpack(packed: &[u8], limits: ArchiveLimits) -> Result<SourceTree, ArchiveError> {
+    check_header(packed)?;
     let by_ratio = (packed.len() as u64).saturating_mul(limits.ratio);
     let ceiling = limits.unpacked.min(by_ratio.max(ArchiveLimits::RATIO_FREE));
     let limits = ArchiveLimits { unpacked: ceiling, ..limits };
     unpack_tar(GzDecoder::new(packed), limits)
+}
+
+/// Whether the bytes begin as packed ones do.
+fn check_header(packed: &[u8]) -> Result<(), ArchiveError> {
+    match packed {
+        [0x1f, 0x8b, 8, _, _, _, _, _, _, _, ..] => Ok(()),
+        [] => Err(ArchiveError::NotPacked("EOF")),
+        short if short.len() < 10 => Err(ArchiveError::NotPacked("unexpected EOF")),
+        _ => Err(ArchiveError::NotPacked("gzip: invalid header")),
+    }
+}
+
+/// What Go's readers say about bytes that end early or are no archive.
+fn words(error: &io::Error) -> &'static str {
+    let text = error.to_string();
+    if error.kind() == io::ErrorKind::UnexpectedEof || text.contains("failed to read entire block")
+    {
+        "unexpected EOF"
+    } else if text.contains("corrupt deflate stream") {
+        "flate: corrupt input"
+    } else if text.contains("corrupt gzip stream") {
+        "gzip: invalid checksum"
+    } else {
+        "archive/tar: invalid tar header"
+    }
+}
+
+fn entry_words(error: &TreeError) -> String {
+    match error {
+        TreeError::Path(path) => format!("tar contained invalid name error {path:?}"),
+        TreeError::BelowFile(path) => {
+            let above = path.rsplit_once('/').map(|(above, _)| above).unwrap_or_default();
+            format!("mkdir /{above}: not a directory")
+        }
+    }
+}
+
+impl From<TreeError> for ArchiveError {
+    fn from(error: TreeError) -> Self {
+        Self::Entry(error)
+    }
 }
 
 /// Unpacks a plain tar stream into memory, with the same care.

@@ -12,6 +12,9 @@ use sluice_cloud::CloudIdentity;
 use sluice_cloud::azure::{AzureCredentials, STORAGE};
 use tokio::sync::OnceCell;
 
+use tokio::time::Instant;
+
+use super::pages::{self, Page};
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
 
@@ -105,9 +108,35 @@ impl Container {
         };
         self.wire.send(largest, make).await
     }
+
+    async fn page(&self, prefix: &str, marker: Option<String>) -> Result<Page, BucketError> {
+        let query = query(&[
+            ("comp", "list"),
+            ("marker", marker.as_deref().unwrap_or_default()),
+            ("prefix", prefix),
+            ("restype", "container"),
+        ]);
+        let answer = self.ask(&format!("{}?{query}", self.base), LARGEST_PAGE).await?;
+        if answer.status != StatusCode::OK {
+            return Err(refused(&answer));
+        }
+        let text = String::from_utf8_lossy(&answer.body);
+        let page: Enumeration = quick_xml::de::from_str(text.trim_start_matches('\u{feff}'))
+            .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
+        let listed = page.blobs.blob.into_iter().map(|blob| Listed {
+            etag: quoted(&blob.properties.etag),
+            key: blob.name,
+            generation: None,
+        });
+        Ok(Page { listed: listed.collect(), next: page.next_marker })
+    }
 }
 
 impl BucketReader for Container {
+    fn limit(&self, at: Instant) {
+        self.wire.limit(at);
+    }
+
     fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>> {
         async move {
             let url = format!("{}?comp=list&maxresults=1&restype=container", self.base);
@@ -129,38 +158,7 @@ impl BucketReader for Container {
     }
 
     fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
-        async move {
-            let (mut all, mut marker) = (Vec::new(), None::<String>);
-            loop {
-                let query = query(&[
-                    ("comp", "list"),
-                    ("marker", marker.as_deref().unwrap_or_default()),
-                    ("prefix", prefix),
-                    ("restype", "container"),
-                ]);
-                let url = format!("{}?{query}", self.base);
-                let answer = self.ask(&url, LARGEST_PAGE).await?;
-                if answer.status != StatusCode::OK {
-                    return Err(refused(&answer));
-                }
-                let text = String::from_utf8_lossy(&answer.body);
-                let page: Enumeration = quick_xml::de::from_str(
-                    text.trim_start_matches('\u{feff}'),
-                )
-                .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
-                all.extend(page.blobs.blob.into_iter().map(|blob| Listed {
-                    etag: quoted(&blob.properties.etag),
-                    key: blob.name,
-                    generation: None,
-                }));
-                super::network::check_count(all.len())?;
-                marker = page.next_marker.filter(|marker| !marker.is_empty());
-                if marker.is_none() {
-                    return Ok(all);
-                }
-            }
-        }
-        .boxed()
+        pages::all(move |marker| self.page(prefix, marker)).boxed()
     }
 
     fn get<'a>(

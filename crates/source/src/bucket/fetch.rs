@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use tokio::time::Instant;
 
 use super::index::BucketIndex;
 use super::{BucketError, BucketReader, Listed, Object};
 use crate::ignore::{self, Rules};
-use crate::tree::SourceTree;
+use crate::tree::{Node, SourceTree};
 
 /// The object with patterns of what to leave out.
 const IGNORE_FILE: &str = ".sourceignore";
@@ -53,6 +54,7 @@ pub async fn fetch(
         return Ok(FetchedBucket { index, files: None });
     }
     let bucket = &query.bucket;
+    reader.limit(Instant::now() + query.timeout);
     let all = fetch_all(reader, &listed, &mut index, &mut files);
     in_time(query.timeout, all)
         .await
@@ -67,9 +69,11 @@ async fn survey(
     files: &mut SourceTree,
 ) -> Result<(BucketIndex, Vec<Listed>), BucketError> {
     let bucket = &query.bucket;
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
+    reader.limit(started + query.timeout);
     let left = || query.timeout.saturating_sub(started.elapsed());
     let exists = in_time(left(), reader.exists()).await.map_err(|error| {
+        let error = without_queries(&error.0);
         BucketError(format!("failed to confirm existence of '{bucket}' bucket: {error}"))
     })?;
     if !exists {
@@ -77,6 +81,7 @@ async fn survey(
     }
     let patterns = Listed { key: IGNORE_FILE.to_owned(), ..Listed::default() };
     let said = in_time(left(), reader.get(&patterns, LARGEST)).await.map_err(|error| {
+        let error = without_queries(&error.0);
         BucketError(format!("failed to get Etag for '{IGNORE_FILE}' object: {error}"))
     })?;
     let mut rules = Vec::new();
@@ -87,6 +92,7 @@ async fn survey(
     rules.extend(query.ignore.iter().flat_map(|text| ignore::read(text, &[])));
     let rules = Rules::new(rules);
     let listed = in_time(left(), reader.list(&query.prefix)).await.map_err(|error| {
+        let error = without_queries(&error.0);
         BucketError(format!(
             "indexation of objects from bucket '{bucket}' failed: listing objects from bucket '{bucket}' failed: {error}"
         ))
@@ -119,6 +125,7 @@ async fn fetch_all(
         let Some((object, got)) = running.next().await else { return Ok(()) };
         let key = &object.key;
         let failed = |error: &dyn std::fmt::Display| {
+            let error = without_queries(&error.to_string());
             BucketError(format!("failed to get '{key}' object: {error}"))
         };
         let Some(found) = got.map_err(|error| failed(&error))? else {
@@ -135,6 +142,38 @@ async fn fetch_all(
         }
         insert(files, key, found.content)?;
     }
+}
+
+/// Words without the parameters of the addresses in them, made just as Flux makes them: it takes an address
+/// to reach up to the next space, a quote behind it included.
+fn without_queries(words: &str) -> String {
+    let mut out = words.to_owned();
+    for address in words.split_whitespace().filter_map(|word| {
+        let at = word.find("http://").or_else(|| word.find("https://"))?;
+        word.get(at..)
+    }) {
+        let host = address.split("://").nth(1).and_then(|rest| rest.split(['/', '?']).next());
+        // A host with a quote in it is none.
+        if host.is_none_or(|host| host.contains('"')) {
+            continue;
+        }
+        let shown = match address.split_once('?') {
+            Some((path, _)) => path.to_owned(),
+            None => address.replace('"', "%22"),
+        };
+        let Some(last) = address.chars().last() else { continue };
+        let start = address.strip_suffix(last).unwrap_or(address);
+        let mut told = String::with_capacity(out.len());
+        let mut rest = out.as_str();
+        while let Some((before, after)) = rest.split_once(start) {
+            told.push_str(before);
+            told.push_str(&shown);
+            rest = after.trim_start_matches(last);
+        }
+        told.push_str(rest);
+        out = told;
+    }
+    out
 }
 
 async fn get<'a>(
@@ -156,8 +195,14 @@ fn insert(files: &mut SourceTree, key: &str, content: bytes::Bytes) -> Result<()
             part => parts.push(part),
         }
     }
+    let path = parts.join("/");
+    if files.get(&path) == Some(&Node::Directory) {
+        return Err(BucketError(format!(
+            "failed to get '{key}' object: rename /{path}: file exists"
+        )));
+    }
     files
-        .insert_file(&parts.join("/"), content)
+        .insert_file(&path, content)
         .map_err(|error| BucketError(format!("failed to resolve path for '{key}' object: {error}")))
 }
 
@@ -168,5 +213,26 @@ async fn in_time<T>(
     match tokio::time::timeout(timeout, work).await {
         Ok(result) => result,
         Err(_) => Err(BucketError::new("context deadline exceeded")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_queries;
+
+    #[test]
+    fn addresses_lose_their_parameters_as_flux_has_it() {
+        for (words, expected) in [
+            ("no address", "no address"),
+            (r#"Get "http://h/b/?location=": EOF"#, r#"Get "http://h/b/ EOF"#),
+            (r#"Get "http://h/b/k": late"#, r#"Get "http://h/b/k%22: late"#),
+            (
+                r#"Get "http://h/k": closed http://h/k. Again"#,
+                r#"Get "http://h/k.%22: closed http://h/k. Again"#,
+            ),
+            (r#"Post "http://h:9": refused"#, r#"Post "http://h:9": refused"#),
+        ] {
+            assert_eq!(without_queries(words), expected);
+        }
     }
 }

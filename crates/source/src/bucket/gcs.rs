@@ -11,6 +11,9 @@ use sluice_cloud::CloudIdentity;
 use sluice_cloud::gcp::GcpCredentials;
 use tokio::sync::OnceCell;
 
+use tokio::time::Instant;
+
+use super::pages::{self, Page};
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
 
@@ -38,7 +41,7 @@ pub(super) struct Gcs {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Page {
+struct ListPage {
     items: Vec<Item>,
     next_page_token: Option<String>,
 }
@@ -80,9 +83,33 @@ impl Gcs {
         };
         self.wire.send(largest, make).await
     }
+
+    async fn page(&self, prefix: &str, token: Option<String>) -> Result<Page, BucketError> {
+        let query = query(&[
+            ("fields", "items(name,etag,generation),nextPageToken"),
+            ("pageToken", token.as_deref().unwrap_or_default()),
+            ("prefix", prefix),
+        ]);
+        let answer = self.ask(&format!("{}/o?{query}", self.base), LARGEST_PAGE).await?;
+        if answer.status != StatusCode::OK {
+            return Err(refused(&answer));
+        }
+        let page: ListPage = serde_json::from_slice(&answer.body)
+            .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
+        let listed = page.items.into_iter().map(|item| Listed {
+            key: item.name,
+            etag: item.etag,
+            generation: item.generation,
+        });
+        Ok(Page { listed: listed.collect(), next: page.next_page_token })
+    }
 }
 
 impl BucketReader for Gcs {
+    fn limit(&self, at: Instant) {
+        self.wire.limit(at);
+    }
+
     fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>> {
         async move {
             let answer = self.ask(&format!("{}?fields=name", self.base), LARGEST_PAGE).await?;
@@ -96,33 +123,7 @@ impl BucketReader for Gcs {
     }
 
     fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
-        async move {
-            let (mut all, mut token) = (Vec::new(), None::<String>);
-            loop {
-                let query = query(&[
-                    ("fields", "items(name,etag,generation),nextPageToken"),
-                    ("pageToken", token.as_deref().unwrap_or_default()),
-                    ("prefix", prefix),
-                ]);
-                let answer = self.ask(&format!("{}/o?{query}", self.base), LARGEST_PAGE).await?;
-                if answer.status != StatusCode::OK {
-                    return Err(refused(&answer));
-                }
-                let page: Page = serde_json::from_slice(&answer.body)
-                    .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
-                all.extend(page.items.into_iter().map(|item| Listed {
-                    key: item.name,
-                    etag: item.etag,
-                    generation: item.generation,
-                }));
-                super::network::check_count(all.len())?;
-                token = page.next_page_token.filter(|token| !token.is_empty());
-                if token.is_none() {
-                    return Ok(all);
-                }
-            }
-        }
-        .boxed()
+        pages::all(move |token| self.page(prefix, token)).boxed()
     }
 
     fn get<'a>(

@@ -18,6 +18,10 @@ pub struct MemoryBucket {
     pub objects: BTreeMap<String, Bytes>,
     /// What every request is answered with, if it fails.
     pub refuses: Option<String>,
+    /// What a listing is answered with, if it fails.
+    pub refuses_list: Option<String>,
+    /// What reading an object is answered with, by key, if it fails.
+    pub refuses_reads: BTreeMap<String, String>,
     /// How long every answer takes.
     pub delay: Duration,
     /// How many objects were read.
@@ -108,15 +112,18 @@ impl BucketReader for Reader {
     fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
         async move {
             let all = self.ask(|bucket| {
+                if let Some(words) = &bucket.refuses_list {
+                    return Err(BucketError(words.clone()));
+                }
                 let below = bucket.objects.iter().filter(|(key, _)| key.starts_with(prefix));
                 let listed = below.map(|(key, content)| Listed {
                     key: key.clone(),
                     etag: etag(content),
                     generation: None,
                 });
-                listed.collect()
+                Ok(listed.collect())
             });
-            Ok(all.await?.unwrap_or_default())
+            all.await?.unwrap_or_else(|| Ok(Vec::new()))
         }
         .boxed()
     }
@@ -128,11 +135,16 @@ impl BucketReader for Reader {
     ) -> BoxFuture<'a, Result<Option<Object>, BucketError>> {
         async move {
             let found = self.ask(|bucket| {
-                let content = bucket.objects.get(&object.key).cloned()?;
+                if let Some(words) = bucket.refuses_reads.get(&object.key) {
+                    return Err(BucketError(words.clone()));
+                }
+                let Some(content) = bucket.objects.get(&object.key).cloned() else {
+                    return Ok(None);
+                };
                 bucket.reads += 1;
-                Some(Object { etag: etag(&content), content })
+                Ok(Some(Object { etag: etag(&content), content }))
             });
-            Ok(found.await?.flatten())
+            found.await?.unwrap_or(Ok(None))
         }
         .boxed()
     }

@@ -14,17 +14,15 @@ use sluice_cloud::gcp::GcpCredentials;
 
 use super::azure::{Access, Asked, Container};
 use super::gcs::{Gcs, Teller};
-use super::s3::S3;
+use super::s3::{Login, S3};
 use super::wire::{Wire, is_printable};
 use super::{
-    BucketAddress, BucketAuth, BucketError, BucketHost, BucketReader, BucketTransport, encoded, sts,
+    BucketAddress, BucketAuth, BucketError, BucketHost, BucketReader, BucketTransport, encoded,
 };
 use crate::http::{HttpClients, HttpOptions};
 
 /// The address of Google's API.
 const GOOGLE: &str = "https://storage.googleapis.com";
-/// How many objects a bucket may have.
-const MOST_OBJECTS: usize = 200_000;
 
 type Data = BTreeMap<String, Vec<u8>>;
 
@@ -47,13 +45,19 @@ impl BucketNetwork {
 
     async fn s3(&self, address: &BucketAddress) -> Result<S3, BucketError> {
         let wire = self.wire(&address.http)?;
-        let credential = match &address.auth {
-            BucketAuth::Secret { name, data } => keys(name, data)?.map(Arc::new),
+        if address.endpoint.split_once('/').is_some_and(|(_, path)| !path.is_empty()) {
+            return Err(BucketError::new("Endpoint url cannot have fully qualified paths."));
+        }
+        let login = match &address.auth {
+            BucketAuth::Secret { name, data } => {
+                keys(name, data)?.map_or(Login::Anonymous, |keys| Login::Keys(Arc::new(keys)))
+            }
             BucketAuth::Ldap { endpoint, username, password, tls } => {
                 let proxy = address.http.proxy.clone();
                 let service =
                     self.wire(&HttpOptions { tls: tls.clone(), proxy, ..HttpOptions::default() })?;
-                Some(Arc::new(sts::ldap(&service, endpoint, username, password).await?))
+                let (username, password) = (username.clone(), password.clone());
+                Login::Ldap { service, endpoint: endpoint.clone(), username, password }
             }
             BucketAuth::Ambient if address.host == BucketHost::Aws => {
                 let (region, sts) = (&address.region, &address.sts_endpoint);
@@ -63,15 +67,15 @@ impl BucketNetwork {
                     .map_err(|error| BucketError(format!("AWS authentication failed: {error}")))?;
                 let keys = found.value;
                 let token = Some(keys.session_token().to_owned());
-                Some(Arc::new(AwsCredential {
+                Login::Keys(Arc::new(AwsCredential {
                     key_id: keys.access_key().to_owned(),
                     secret_key: keys.secret_key().to_owned(),
                     token: token.filter(|token| !token.is_empty()),
                 }))
             }
-            BucketAuth::Ambient => None,
+            BucketAuth::Ambient => Login::Anonymous,
         };
-        Ok(S3::new(wire, address, credential))
+        Ok(S3::new(wire, address, login))
     }
 
     fn gcs(&self, address: &BucketAddress) -> Result<Gcs, BucketError> {
@@ -166,14 +170,6 @@ impl BucketTransport for BucketNetwork {
         }
         .boxed()
     }
-}
-
-/// Refuses a listing that never ends.
-pub(super) fn check_count(count: usize) -> Result<(), BucketError> {
-    if count > MOST_OBJECTS {
-        return Err(BucketError(format!("there are more than {MOST_OBJECTS} objects")));
-    }
-    Ok(())
 }
 
 fn text(data: &Data, field: &str) -> String {

@@ -8,14 +8,19 @@ use http::{Method, StatusCode};
 use object_store::aws::{AwsAuthorizer, AwsCredential};
 use object_store::client::HttpRequest;
 use serde::Deserialize;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
+use super::pages::{self, Page};
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{
-    BucketAddress, BucketError, BucketReader, Listed, Object, encoded, is_addressable, query,
+    BucketAddress, BucketError, BucketReader, Listed, Object, encoded, is_addressable, query, sts,
 };
 
 /// The region of hosts that know none.
 const REGION: &str = "us-east-1";
+/// Codes of refusals that leave it open where the bucket is.
+const UNTOLD: [&str; 3] = ["AuthorizationHeaderMalformed", "InvalidRegion", "AccessDenied"];
 /// Hosts that take the bucket's name into theirs.
 const VIRTUAL: [&str; 3] = [".amazonaws.com", ".amazonaws.com.cn", ".aliyuncs.com"];
 
@@ -24,8 +29,47 @@ pub(super) struct S3 {
     wire: Wire,
     /// The address of the bucket, with a slash at its end.
     base: String,
-    region: String,
+    /// Where the bucket is, once it is known.
+    region: OnceCell<String>,
+    login: Login,
+    credential: OnceCell<Option<Arc<AwsCredential>>>,
+}
+
+/// Where the keys come from.
+pub(super) enum Login {
+    /// Nothing is signed.
+    Anonymous,
+    /// They are there.
+    Keys(Arc<AwsCredential>),
+    /// They are given for a while, in exchange for a name and a password of LDAP.
+    Ldap {
+        /// Reaches the service.
+        service: Wire,
+        /// Its address.
+        endpoint: String,
+        /// The name.
+        username: String,
+        /// The password.
+        password: String,
+    },
+}
+
+/// Whom requests come from, and where they are meant for.
+struct Signer {
     credential: Option<Arc<AwsCredential>>,
+    region: String,
+}
+
+/// A refusal, with the code that says which.
+struct Refused {
+    code: String,
+    error: BucketError,
+}
+
+#[derive(Deserialize)]
+struct Location {
+    #[serde(rename = "$text", default)]
+    region: String,
 }
 
 #[derive(Deserialize)]
@@ -52,14 +96,11 @@ struct Content {
 struct ErrorBody {
     code: String,
     message: String,
+    region: String,
 }
 
 impl S3 {
-    pub(super) fn new(
-        wire: Wire,
-        address: &BucketAddress,
-        credential: Option<Arc<AwsCredential>>,
-    ) -> Self {
+    pub(super) fn new(wire: Wire, address: &BucketAddress, login: Login) -> Self {
         let scheme = if address.insecure { "http" } else { "https" };
         let (endpoint, bucket) = (address.endpoint.trim_end_matches('/'), &address.bucket);
         let host = endpoint.split(':').next().unwrap_or_default();
@@ -70,73 +111,94 @@ impl S3 {
         } else {
             format!("{scheme}://{endpoint}/{}/", encoded(bucket, b""))
         };
-        let region = if address.region.is_empty() { region_of(host) } else { &address.region };
-        Self { wire, base, region: region.to_owned(), credential }
+        let given = Some(address.region.as_str()).filter(|region| !region.is_empty());
+        let region = OnceCell::new_with(given.or(region_of(host)).map(ToOwned::to_owned));
+        Self { wire, base, region, login, credential: OnceCell::new() }
     }
 
-    fn signed(&self, method: Method, url: &str) -> Result<HttpRequest, BucketError> {
-        let mut request = request(method, url)?;
-        if let Some(credential) = &self.credential {
-            AwsAuthorizer::new(credential, "s3", &self.region)
-                .try_authorize(&mut request, None)
-                .map_err(|error| BucketError(error.to_string()))?;
-        }
-        Ok(request)
+    /// Whom requests come from. The first time, keys are asked for and the bucket is looked for.
+    async fn signer(&self) -> Result<Signer, Refused> {
+        let credential = self.credential.get_or_try_init(|| self.login.keys()).await?.clone();
+        let region = self.region.get_or_try_init(|| self.locate(credential.clone())).await?;
+        Ok(Signer { credential, region: region.clone() })
     }
 
-    async fn page(&self, prefix: &str, token: Option<&str>) -> Result<ListResult, BucketError> {
+    /// Asks where the bucket is, as Flux's client does where no region is given.
+    async fn locate(&self, credential: Option<Arc<AwsCredential>>) -> Result<String, Refused> {
+        let signer = Signer { credential, region: REGION.to_owned() };
+        let url = format!("{}?location=", self.base);
+        let answer = self.wire.send(LARGEST_PAGE, || signer.signed(Method::GET, &url)).await?;
+        let text = String::from_utf8_lossy(&answer.body);
+        let named = if answer.status == StatusCode::OK {
+            let location: Location =
+                quick_xml::de::from_str(&text).map_err(|error| unreadable(&text, &error))?;
+            location.region
+        } else {
+            let refused = refused(&answer, false);
+            if !UNTOLD.contains(&refused.code.as_str()) {
+                return Err(refused);
+            }
+            let said: ErrorBody = quick_xml::de::from_str(text.trim()).unwrap_or_default();
+            said.region
+        };
+        Ok(match named.as_str() {
+            "" => REGION.to_owned(),
+            "EU" => "eu-west-1".to_owned(),
+            _ => named,
+        })
+    }
+
+    async fn page(&self, prefix: &str, token: Option<String>) -> Result<Page, BucketError> {
         let query = query(&[
-            ("continuation-token", token.unwrap_or_default()),
+            ("continuation-token", token.as_deref().unwrap_or_default()),
             ("encoding-type", "url"),
             ("list-type", "2"),
             ("prefix", prefix),
         ]);
         let url = format!("{}?{query}", self.base);
-        let answer = self.wire.send(LARGEST_PAGE, || self.signed(Method::GET, &url)).await?;
+        let signer = self.signer().await.map_err(|refused| refused.error)?;
+        let answer = self.wire.send(LARGEST_PAGE, || signer.signed(Method::GET, &url)).await?;
         if answer.status != StatusCode::OK {
-            return Err(refused(&answer, false).1);
+            return Err(refused(&answer, false).error);
         }
         let text = String::from_utf8_lossy(&answer.body);
-        quick_xml::de::from_str(&text)
-            .map_err(|error| BucketError(format!("failed to read the list: {error}")))
+        let page: ListResult =
+            quick_xml::de::from_str(&text).map_err(|error| unreadable(&text, &error))?;
+        let is_encoded = page.encoding_type.as_deref() == Some("url");
+        let listed = page.contents.into_iter().map(|content| Listed {
+            key: if is_encoded { decoded(&content.key) } else { content.key },
+            etag: content.etag.trim_matches('"').to_owned(),
+            generation: None,
+        });
+        let next = page.next_continuation_token.filter(|_| page.is_truncated);
+        Ok(Page { listed: listed.collect(), next })
     }
 }
 
 impl BucketReader for S3 {
+    fn limit(&self, at: Instant) {
+        self.wire.limit(at);
+    }
+
     fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>> {
         async move {
-            let make = || self.signed(Method::HEAD, &self.base);
-            let answer = self.wire.send(LARGEST_PAGE, make).await?;
-            match answer.status {
-                StatusCode::OK => Ok(true),
-                _ => match refused(&answer, false) {
-                    (code, _) if code == "NoSuchBucket" => Ok(false),
-                    (_, error) => Err(error),
-                },
+            let asked = async {
+                let signer = self.signer().await?;
+                let make = || signer.signed(Method::HEAD, &self.base);
+                let answer = self.wire.send(LARGEST_PAGE, make).await?;
+                if answer.status == StatusCode::OK { Ok(()) } else { Err(refused(&answer, false)) }
+            };
+            match asked.await {
+                Ok(()) => Ok(true),
+                Err(refused) if refused.code == "NoSuchBucket" => Ok(false),
+                Err(refused) => Err(refused.error),
             }
         }
         .boxed()
     }
 
     fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
-        async move {
-            let (mut all, mut token) = (Vec::new(), None);
-            loop {
-                let page = self.page(prefix, token.as_deref()).await?;
-                let is_encoded = page.encoding_type.as_deref() == Some("url");
-                all.extend(page.contents.into_iter().map(|content| Listed {
-                    key: if is_encoded { decoded(&content.key) } else { content.key },
-                    etag: content.etag.trim_matches('"').to_owned(),
-                    generation: None,
-                }));
-                super::network::check_count(all.len())?;
-                token = page.next_continuation_token.filter(|_| page.is_truncated);
-                if token.is_none() {
-                    return Ok(all);
-                }
-            }
-        }
-        .boxed()
+        pages::all(move |token| self.page(prefix, token)).boxed()
     }
 
     fn get<'a>(
@@ -149,22 +211,66 @@ impl BucketReader for S3 {
                 return Err(BucketError::new("Object name contains unsupported characters."));
             }
             let url = format!("{}{}", self.base, encoded(&object.key, b"/"));
-            let answer = self.wire.send(largest, || self.signed(Method::GET, &url)).await?;
+            let signer = self.signer().await.map_err(|refused| refused.error)?;
+            let answer = self.wire.send(largest, || signer.signed(Method::GET, &url)).await?;
             if answer.status == StatusCode::OK {
                 let etag = answer.header("etag").trim_matches('"').to_owned();
                 return Ok(Some(Object { etag, content: answer.body }));
             }
             match refused(&answer, true) {
-                (code, _) if code == "NoSuchKey" => Ok(None),
-                (_, error) => Err(error),
+                refused if refused.code == "NoSuchKey" => Ok(None),
+                refused => Err(refused.error),
             }
         }
         .boxed()
     }
 }
 
+impl Login {
+    async fn keys(&self) -> Result<Option<Arc<AwsCredential>>, BucketError> {
+        Ok(match self {
+            Self::Anonymous => None,
+            Self::Keys(keys) => Some(Arc::clone(keys)),
+            Self::Ldap { service, endpoint, username, password } => {
+                Some(Arc::new(sts::ldap(service, endpoint, username, password).await?))
+            }
+        })
+    }
+}
+
+impl Signer {
+    fn signed(&self, method: Method, url: &str) -> Result<HttpRequest, BucketError> {
+        let mut request = request(method, url)?;
+        if let Some(credential) = &self.credential {
+            AwsAuthorizer::new(credential, "s3", &self.region)
+                .try_authorize(&mut request, None)
+                .map_err(|error| BucketError(error.to_string()))?;
+        }
+        Ok(request)
+    }
+}
+
+impl From<BucketError> for Refused {
+    fn from(error: BucketError) -> Self {
+        Self { code: String::new(), error }
+    }
+}
+
+/// That an answer is no XML, in the words of Go's reader where it ends early.
+fn unreadable(text: &str, error: &quick_xml::DeError) -> BucketError {
+    let is_whole = text.trim_end().rsplit_once("</").is_some_and(|(_, end)| end.ends_with('>'));
+    let is_closed = text.split_once('<').is_some() && is_whole;
+    BucketError(match text.trim() {
+        "" => "EOF".to_owned(),
+        _ if !is_closed || matches!(error, quick_xml::DeError::UnexpectedEof) => {
+            format!("XML syntax error on line {}: unexpected EOF", text.lines().count().max(1))
+        }
+        _ => format!("failed to read the list: {error}"),
+    })
+}
+
 /// The code and the words of a refusal. Where there is no body, as for HEAD, the status has to do.
-fn refused(answer: &Answer, is_object: bool) -> (String, BucketError) {
+fn refused(answer: &Answer, is_object: bool) -> Refused {
     let text = String::from_utf8_lossy(&answer.body);
     let said: Option<ErrorBody> = quick_xml::de::from_str(text.trim()).ok();
     let said = said.filter(|said| !said.code.is_empty() || !said.message.is_empty());
@@ -184,7 +290,7 @@ fn refused(answer: &Answer, is_object: bool) -> (String, BucketError) {
         }
     };
     let words = if words.is_empty() { format!("Error response code {code}.") } else { words };
-    (code, BucketError(words))
+    Refused { code, error: BucketError(words) }
 }
 
 fn shortened(text: &str) -> String {
@@ -196,13 +302,11 @@ fn shortened(text: &str) -> String {
 }
 
 /// The region in the name of one of Amazon's hosts.
-fn region_of(host: &str) -> &str {
+fn region_of(host: &str) -> Option<&str> {
     let is_amazon = host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
     let region = host.strip_prefix("s3.").or_else(|| host.strip_prefix("s3-"));
-    match region.and_then(|rest| rest.split('.').next()) {
-        Some(region) if is_amazon && region.contains('-') => region,
-        _ => REGION,
-    }
+    let region = region.and_then(|rest| rest.split('.').next());
+    region.filter(|region| is_amazon && region.contains('-'))
 }
 
 /// `%XX` and `+` as they are in forms.
@@ -237,10 +341,10 @@ mod tests {
     #[test]
     fn regions_and_keys_are_read() {
         for (host, region) in [
-            ("s3.eu-west-1.amazonaws.com", "eu-west-1"),
-            ("s3-us-west-2.amazonaws.com", "us-west-2"),
-            ("s3.amazonaws.com", "us-east-1"),
-            ("minio.test", "us-east-1"),
+            ("s3.eu-west-1.amazonaws.com", Some("eu-west-1")),
+            ("s3-us-west-2.amazonaws.com", Some("us-west-2")),
+            ("s3.amazonaws.com", None),
+            ("minio.test", None),
         ] {
             assert_eq!(region_of(host), region, "{host}");
         }

@@ -1,17 +1,20 @@
 //! Requests to an object store: sent again while the trouble may pass, read within bounds.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use object_store::client::{
-    ClientOptions, HttpClient, HttpConnector, HttpRequest, HttpRequestBody, HttpResponse,
+    ClientOptions, HttpClient, HttpConnector, HttpRequest, HttpRequestBody,
 };
+use reqwest::Url;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::BucketError;
-use crate::http::chain;
+use crate::http::{Trouble, asked};
 
 /// How often a request is sent at most.
 const ATTEMPTS: u32 = 4;
@@ -45,6 +48,8 @@ impl Answer {
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {
     client: HttpClient,
+    /// When it is too late for an answer.
+    limit: Arc<Mutex<Option<Instant>>>,
 }
 
 impl HttpConnector for Wire {
@@ -55,7 +60,7 @@ impl HttpConnector for Wire {
 
 impl Wire {
     pub(crate) fn new(client: reqwest::Client) -> Self {
-        Self { client: HttpClient::new(client) }
+        Self { client: HttpClient::new(client), limit: Arc::default() }
     }
 
     /// Sends a request and reads the answer. A request is made, and signed, anew for every try.
@@ -66,22 +71,91 @@ impl Wire {
     ) -> Result<Answer, BucketError> {
         let mut pause = PAUSE;
         for attempt in 1.. {
-            let outcome = match self.client.execute(make()?).await {
-                Ok(response) => read(response, largest).await,
-                Err(error) => Err(BucketError(chain(&error))),
-            };
+            let outcome = self.try_once(largest, make()?).await;
             let passing = match &outcome {
                 Ok(answer) => is_passing(answer.status),
-                Err(_) => true,
+                Err(failure) => failure.passes,
             };
             if !passing || attempt == ATTEMPTS {
-                return outcome;
+                return outcome.map_err(|failure| failure.error);
             }
-            tokio::time::sleep(pause).await;
+            self.in_time(sleep(pause)).await.ok_or_else(late)?;
             pause = pause.saturating_mul(2);
         }
         Err(BucketError::new("not tried"))
     }
+
+    /// From this moment on, it is too late for an answer.
+    pub(crate) fn limit(&self, at: Instant) {
+        *self.limit.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let limit = *self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        match limit {
+            Some(limit) => timeout_at(limit, work).await.ok(),
+            None => Some(work.await),
+        }
+    }
+
+    async fn try_once(&self, largest: u64, request: HttpRequest) -> Result<Answer, Failure> {
+        let address = shown(request.uri());
+        let asked = asked(request.method(), &address);
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            let trouble = match Url::parse(&address) {
+                Ok(url) => Trouble::of(error, &url),
+                Err(error) => Trouble::Unreachable(error.to_string()),
+            };
+            let words = match &trouble {
+                // So says Flux's client of object stores.
+                Trouble::Broken(words) if words.contains("EOF") => {
+                    format!("{asked}: Connection closed by foreign host {address}. Retry again.")
+                }
+                _ => format!("{asked}: {trouble}"),
+            };
+            let passes = !matches!(trouble, Trouble::Untrusted(_));
+            Failure { error: BucketError(words), passes }
+        };
+        let Some(answer) = self.in_time(self.client.execute(request)).await else {
+            let error = BucketError(format!("{asked}: {}", late()));
+            return Err(Failure { error, passes: false });
+        };
+        let (parts, mut body) = answer.map_err(|error| failed(&error))?.into_parts();
+        let mut content = BytesMut::new();
+        loop {
+            let Some(frame) = self.in_time(body.frame()).await else {
+                return Err(Failure { error: late(), passes: false });
+            };
+            let Some(frame) = frame else { break };
+            // Whatever ends an answer early.
+            let cut = |_| Failure { error: BucketError(Trouble::Cut.to_string()), passes: true };
+            let frame = frame.map_err(cut)?;
+            let Ok(piece) = frame.into_data() else { continue };
+            if content.len() as u64 + piece.len() as u64 > largest {
+                let error = BucketError(format!("the answer has more than {largest} bytes"));
+                return Err(Failure { error, passes: false });
+            }
+            content.extend_from_slice(&piece);
+        }
+        Ok(Answer { status: parts.status, headers: parts.headers, body: content.freeze() })
+    }
+}
+
+/// Why a try failed, and whether another may not.
+struct Failure {
+    error: BucketError,
+    passes: bool,
+}
+
+fn late() -> BucketError {
+    BucketError::new("context deadline exceeded")
+}
+
+/// An address as Go writes it: no slash where there is no path.
+fn shown(uri: &http::Uri) -> String {
+    let text = uri.to_string();
+    let is_bare = uri.path() == "/" && uri.query().is_none();
+    if is_bare { text.trim_end_matches('/').to_owned() } else { text }
 }
 
 /// A request without a body.
@@ -96,20 +170,6 @@ pub(crate) fn request(method: Method, url: &str) -> Result<HttpRequest, BucketEr
 fn is_passing(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
         || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
-}
-
-async fn read(response: HttpResponse, largest: u64) -> Result<Answer, BucketError> {
-    let (parts, mut body) = response.into_parts();
-    let mut content = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| BucketError(chain(&error)))?;
-        let Ok(piece) = frame.into_data() else { continue };
-        if content.len() as u64 + piece.len() as u64 > largest {
-            return Err(BucketError(format!("the answer has more than {largest} bytes")));
-        }
-        content.extend_from_slice(&piece);
-    }
-    Ok(Answer { status: parts.status, headers: parts.headers, body: content.freeze() })
 }
 
 /// Whether text can stand in a header; a stray line break in a Secret must not end the process.

@@ -105,12 +105,9 @@ pub async fn clone(
     request: &CloneRequest,
     auth: &GitAuth,
 ) -> Result<Cloned, GitError> {
-    let work = async {
-        let session = Session::open(transport, request, auth)?;
-        session.run().await
-    };
-    let late = |_| Err(GitError::Timeout { url: request.url.clone() });
-    tokio::time::timeout(request.timeout, work).await.unwrap_or_else(late)
+    let session = Session::open(transport, request, auth)?;
+    let late = |_| Err(session.late());
+    tokio::time::timeout(request.timeout, session.run()).await.unwrap_or_else(late)
 }
 
 /// The commit that a reference means on the remote now.
@@ -373,15 +370,26 @@ impl<'a> Session<'a> {
     }
 
     async fn list(&self, prefixes: &[String]) -> Result<Vec<RemoteRef>, GitError> {
-        let url = || self.request.url.clone();
-        self.remote.list_refs(prefixes).await.map_err(|source| {
-            // Flux lists first where it knows a revision already, and says so.
-            if self.request.last_observed.is_some() || !self.request.reference.name.is_empty() {
-                GitError::List { url: url(), source }
-            } else {
-                GitError::Clone { url: url(), source }
-            }
-        })
+        self.remote.list_refs(prefixes).await.map_err(|source| self.unlisted(source))
+    }
+
+    /// Flux lists first where it knows a revision already, and says so.
+    fn unlisted(&self, source: Cause) -> GitError {
+        let url = self.request.url.clone();
+        if self.request.last_observed.is_some() || !self.request.reference.name.is_empty() {
+            GitError::List { url, source }
+        } else {
+            GitError::Clone { url, source }
+        }
+    }
+
+    fn late(&self) -> GitError {
+        let pending = self.remote.pending();
+        if pending.starts_with("Get") {
+            return self.unlisted(Cause::Late(format!("{pending}: ")));
+        }
+        let waited = if pending.is_empty() { pending } else { format!("{pending}: ") };
+        GitError::Clone { url: self.request.url.clone(), source: Cause::Late(waited) }
     }
 
     fn empty_list(&self) -> GitError {

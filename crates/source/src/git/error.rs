@@ -52,26 +52,13 @@ pub enum GitError {
         source: Cause,
     },
     /// A directory of a sparse checkout is not there.
-    #[error("sparse checkout dir '{0}' does not exist in repository")]
+    #[error(
+        "sparse checkout dir '{0}' does not exist in repository: lstat /{0}: no such file or directory"
+    )]
     SparseDirectory(String),
-    /// A submodule could not be fetched.
-    #[error("submodule '{path}'")]
-    Submodule {
-        /// Where it belongs.
-        path: String,
-        /// Why not.
-        #[source]
-        source: Box<GitError>,
-    },
     /// The credentials make no sense.
     #[error(transparent)]
     Auth(#[from] super::auth::AuthError),
-    /// It took too long.
-    #[error("unable to clone '{url}': context deadline exceeded")]
-    Timeout {
-        /// The repository.
-        url: String,
-    },
 }
 
 /// What lies below: the network, the protocol, the objects.
@@ -106,6 +93,21 @@ pub enum Cause {
     /// The remote said an error itself.
     #[error("remote error: {0}")]
     Remote(String),
+    /// A frame whose length is none.
+    #[error("invalid pkt-len found")]
+    Frame,
+    /// The same in the answer to a request for objects.
+    #[error("error decoding upload-pack response: invalid pkt-len found")]
+    AnswerFrame,
+    /// An object is not what its checksum says.
+    #[error("zlib: invalid checksum")]
+    Checksum,
+    /// The remote hung up before it was done.
+    #[error("unexpected EOF")]
+    HungUp,
+    /// It took too long; what was waited for is in here.
+    #[error("{0}context deadline exceeded")]
+    Late(String),
     /// What came is not git's protocol, or its objects are not as they must be.
     #[error("malformed: {0}")]
     Malformed(String),

@@ -1,11 +1,13 @@
 //! Git's smart protocol over HTTP.
 
+use std::sync::{Mutex, PoisonError};
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Method};
 use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::OnceCell;
 
@@ -16,7 +18,7 @@ use super::object::Objects;
 use super::pack::GitLimits;
 use super::protocol::{Advertisement, fetch_request, list_request};
 use super::remote::{FetchRequest, GitRemote, RemoteRef};
-use crate::http::{HttpClients, HttpError, HttpOptions};
+use crate::http::{HttpClients, HttpError, HttpOptions, Trouble, asked};
 
 /// As much of an error page is read.
 const ERROR_PAGE: usize = 4096;
@@ -28,6 +30,8 @@ pub(super) struct HttpRemote {
     authorization: Option<HeaderValue>,
     limits: GitLimits,
     server: OnceCell<Server>,
+    /// The request whose answer has not begun yet.
+    pending: Mutex<String>,
 }
 
 /// What the first answer told.
@@ -61,6 +65,7 @@ impl HttpRemote {
             authorization: authorization(auth)?,
             limits,
             server: OnceCell::new(),
+            pending: Mutex::default(),
         })
     }
 
@@ -123,7 +128,21 @@ impl HttpRemote {
         if let Some(authorization) = self.authorization.as_ref().filter(|_| with_credentials) {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        Ok(request.send().await.map_err(HttpError::from)?)
+        let request = request.build().map_err(HttpError::from)?;
+        let url = request.url().clone();
+        let mut asked = asked(request.method(), url.as_str());
+        if request.method() == Method::POST {
+            asked = format!("unexpected client error: {asked}");
+        }
+        self.pend(asked.clone());
+        let answer = self.client.execute(request).await;
+        self.pend(String::new());
+        let trouble = |error| format!("{asked}: {}", Trouble::of(&error, &url));
+        Ok(answer.map_err(|error| HttpError::Request(trouble(error)))?)
+    }
+
+    fn pend(&self, what: String) {
+        *self.pending.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 }
 
@@ -138,7 +157,8 @@ impl GitRemote for HttpRemote {
                 return Ok(filtered(&server.advertisement.refs, prefixes));
             }
             let mut answer = self.post(server, list_request(prefixes)).await?;
-            Ok(filtered(&answer.refs(self.limits).await?, prefixes))
+            let refs = answer.refs(self.limits).await.map_err(in_answer)?;
+            Ok(filtered(&refs, prefixes))
         }
         .boxed()
     }
@@ -156,9 +176,21 @@ impl GitRemote for HttpRemote {
             let server = self.server().await?;
             let body = fetch_request(&request, &server.advertisement);
             let mut answer = self.post(server, body).await?;
-            answer.objects(&server.advertisement, self.limits).await
+            answer.objects(&server.advertisement, self.limits).await.map_err(in_answer)
         }
         .boxed()
+    }
+
+    fn pending(&self) -> String {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A frame that is none is told of with what it was to answer.
+fn in_answer(cause: Cause) -> Cause {
+    match cause {
+        Cause::Frame => Cause::AnswerFrame,
+        other => other,
     }
 }
 
@@ -173,7 +205,9 @@ async fn accepted(response: Response) -> Result<Response, Cause> {
 }
 
 fn incoming(response: Response) -> Incoming<'static> {
-    let stream = response.bytes_stream().map_err(|error| Cause::Http(HttpError::from(error)));
+    let url = response.url().clone();
+    let trouble = move |error| HttpError::Request(Trouble::of(&error, &url).to_string());
+    let stream = response.bytes_stream().map_err(move |error| Cause::Http(trouble(error)));
     Incoming::new(stream.boxed())
 }
 

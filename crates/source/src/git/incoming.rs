@@ -30,7 +30,7 @@ impl<'a> Incoming<'a> {
             }
             match self.stream.next().await {
                 Some(bytes) => self.decoder.feed(&bytes?),
-                None => return Err(malformed("the remote hung up")),
+                None => return Err(Cause::HungUp),
             }
         }
     }

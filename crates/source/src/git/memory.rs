@@ -23,6 +23,10 @@ pub enum Trouble {
     Failing(u16),
     /// It does not answer until it is over.
     Stalling,
+    /// It hangs up half-way.
+    Cut,
+    /// It answers with something that is not git's protocol.
+    Garbage,
 }
 
 /// Repositories by address. Cheap to clone; all clones are the same.
@@ -60,6 +64,8 @@ impl MemoryTransport {
         let known = troubles().get(url).copied();
         match known {
             Some((Trouble::Stalling, until)) => tokio::time::sleep_until(until).await,
+            Some((Trouble::Cut, until)) if Instant::now() < until => return Err(Cause::HungUp),
+            Some((Trouble::Garbage, until)) if Instant::now() < until => return Err(Cause::Frame),
             Some((Trouble::Failing(code), until)) if Instant::now() < until => {
                 return Err(match code {
                     401 => Cause::AuthenticationRequired(String::new()),

@@ -222,7 +222,10 @@ impl<'a> Reader<'a> {
             let status = self
                 .inflate
                 .decompress_vec(rest, &mut out, FlushDecompress::None)
-                .map_err(|error| malformed(format!("zlib: {error}")))?;
+                .map_err(|error| match error.to_string() {
+                    text if text.contains("incorrect data check") => Cause::Checksum,
+                    text => malformed(format!("zlib: {text}")),
+                })?;
             let progress = usize::try_from(self.inflate.total_in() - read).unwrap_or(usize::MAX);
             self.at = self.at.saturating_add(progress);
             if out.len() > size {

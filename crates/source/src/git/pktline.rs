@@ -2,7 +2,7 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use super::error::{Cause, malformed};
+use super::error::Cause;
 
 /// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,15 +39,13 @@ impl Decoder {
             .ok()
             .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
             .and_then(|digits| usize::from_str_radix(digits, 16).ok())
-            .ok_or_else(|| {
-                malformed(format!("pkt-line length {:?}", String::from_utf8_lossy(digits)))
-            })?;
+            .ok_or(Cause::Frame)?;
         let packet = match length {
             0 => Packet::Flush,
             1 => Packet::Delimiter,
             2 => Packet::End,
-            3 => return Err(malformed("pkt-line of length 3")),
-            _ if length > LARGEST => return Err(malformed(format!("pkt-line of length {length}"))),
+            3 => return Err(Cause::Frame),
+            _ if length > LARGEST => return Err(Cause::Frame),
             _ if self.buffer.len() < length => return Ok(None),
             _ => {
                 let mut frame = self.buffer.split_to(length);

@@ -59,6 +59,11 @@ pub trait GitRemote: Send + Sync {
 
     /// Objects. Where the remote cannot filter, all come. Dropping the future ends the transfer.
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Objects, Cause>>;
+
+    /// The request whose answer has not begun yet, as an error would name it; empty where there is none.
+    fn pending(&self) -> String {
+        String::new()
+    }
 }
 
 /// A way to reach repositories.

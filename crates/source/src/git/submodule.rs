@@ -39,15 +39,12 @@ pub(super) fn check_out<'a>(
             let Some(module) = modules.iter().find(|module| module.path == link.path) else {
                 continue;
             };
-            let wrapped =
-                |source| GitError::Submodule { path: link.path.clone(), source: Box::new(source) };
-            let tree = fetch(parent, module, link).await.map_err(wrapped)?;
+            let mut tree = fetch(parent, module, link).await?;
             let failed = |error: crate::tree::TreeError| {
-                wrapped(GitError::Clone {
-                    url: module.url.clone(),
-                    source: malformed(error.to_string()),
-                })
+                parent.failed(malformed(format!("submodule '{}': {error}", link.path)))
             };
+            // Flux's artifacts have the file by which git finds what belongs to a submodule.
+            tree.insert_file(".git", git_file(module)).map_err(failed)?;
             files.graft(&link.path, &tree).map_err(failed)?;
         }
         Ok(())
@@ -60,7 +57,7 @@ async fn fetch(
     module: &Module,
     link: &Gitlink,
 ) -> Result<SourceTree, GitError> {
-    let failed = |source| GitError::Clone { url: module.url.clone(), source };
+    let failed = |source| parent.failed(source);
     let parent_url =
         Url::parse(&parent.url).map_err(|error| failed(Cause::Url(error.to_string())))?;
     let url = resolve(&parent_url, &module.url).map_err(failed)?;
@@ -89,9 +86,23 @@ async fn fetch(
     Ok(files)
 }
 
+impl Parent<'_> {
+    /// What cannot be fetched for a repository is a failure of its own.
+    fn failed(&self, source: Cause) -> GitError {
+        GitError::Clone { url: self.url.clone(), source }
+    }
+}
+
+/// Where git keeps what belongs to a submodule, as seen from its directory.
+fn git_file(module: &Module) -> String {
+    let up = "../".repeat(module.path.split('/').count());
+    format!("gitdir: {up}.git/modules/{}\n", module.name)
+}
+
 /// A section of `.gitmodules`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Module {
+    name: String,
     path: String,
     url: String,
 }
@@ -103,7 +114,8 @@ fn parse(text: &str) -> Vec<Module> {
         if line.starts_with('[') {
             in_submodule = line.starts_with("[submodule");
             if in_submodule {
-                modules.push(Module::default());
+                let name = line.split('"').nth(1).unwrap_or_default().to_owned();
+                modules.push(Module { name, ..Module::default() });
             }
         } else if let (true, Some((key, value)), Some(module)) =
             (in_submodule, line.split_once('='), modules.last_mut())
@@ -182,7 +194,7 @@ mod tests {
     fn sections_are_read() {
         let text =
             "[submodule \"lib\"]\n\tpath = vendor/lib/\n\turl = ../lib\n[other]\n\tpath = x\n";
-        let module = Module { path: "vendor/lib".into(), url: "../lib".into() };
+        let module = Module { name: "lib".into(), path: "vendor/lib".into(), url: "../lib".into() };
         assert_eq!(parse(text), [module]);
     }
 }

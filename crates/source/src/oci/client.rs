@@ -188,17 +188,22 @@ impl RemoteRepository {
         // One more than is wanted, so that a longer answer is seen to be one.
         let largest = descriptor.size.saturating_add(1).max(64 << 10);
         let answer = self.session.call(request, &url, largest, &[StatusCode::OK]).await?;
+        let size = descriptor.size;
+        let said =
+            text_of(answer.headers(), CONTENT_LENGTH.as_str()).and_then(|it| it.parse().ok());
+        if let Some(said) = said.filter(|said: &u64| *said != size) {
+            return Err(OciError::unexpected(format!(
+                "GET {url}: Content-Length header {said} does not match expected size {size}"
+            )));
+        }
         let content = answer.into_body();
         let got = content.len() as u64;
-        if got != descriptor.size {
-            let size = descriptor.size;
-            return Err(OciError::unexpected(format!(
-                "error verifying size; got {got}, want {size}"
-            )));
+        if got != size {
+            return Err(OciError::Altered(format!("error verifying size; got {got}, want {size}")));
         }
         let digest = digest_of(&content);
         if digest != wanted {
-            return Err(OciError::unexpected(format!(
+            return Err(OciError::Altered(format!(
                 "error verifying sha256 checksum after reading {got} bytes; got \"{digest}\", want \"{wanted}\""
             )));
         }
@@ -301,7 +306,17 @@ fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8]) -> Result<T, OciError> {
-    serde_json::from_slice(content).map_err(|error| OciError::unexpected(error.to_string()))
+    serde_json::from_slice(content).map_err(|error| {
+        let first = String::from_utf8_lossy(content).trim_start().chars().next();
+        OciError::unexpected(match first {
+            None => "EOF".to_owned(),
+            Some(_) if error.is_eof() => "unexpected EOF".to_owned(),
+            Some(first) if error.is_syntax() && !"{[\"-0123456789tfn".contains(first) => {
+                format!("invalid character '{first}' looking for beginning of value")
+            }
+            Some(_) => error.to_string(),
+        })
+    })
 }
 
 /// The address of the next page, if the answer names one.

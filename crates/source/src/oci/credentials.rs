@@ -90,7 +90,11 @@ impl Entry {
             let field = self.auth.trim();
             let engine =
                 if field.ends_with('=') { BASE64_STANDARD } else { BASE64_STANDARD_NO_PAD };
-            let decoded = engine.decode(field).map_err(|_| bad("illegal base64 data"))?;
+            let decoded = engine.decode(field).map_err(|_| {
+                let is_odd = |byte: u8| !byte.is_ascii_alphanumeric() && !b"+/=".contains(&byte);
+                let at = field.bytes().position(is_odd).unwrap_or(field.len());
+                CredentialsError::Auth(format!("illegal base64 data at input byte {at}"))
+            })?;
             let decoded = String::from_utf8_lossy(&decoded).into_owned();
             let (name, secret) = decoded
                 .split_once(':')
@@ -297,7 +301,7 @@ mod tests {
             ),
             (
                 r#"{"auths": {"a.b": {"auth": "!secret"}}}"#,
-                "unable to decode auth field: illegal base64 data",
+                "unable to decode auth field: illegal base64 data at input byte 0",
             ),
             ("secret", "not a docker configuration: line 1"),
         ] {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::name::NameError;
 use super::wire::WireError;
+use crate::http::asked;
 
 /// As much of a refusal is read and shown.
 const LONGEST_REFUSAL: usize = 64 << 10;
@@ -19,7 +20,7 @@ pub enum OciError {
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// It could not be asked.
-    #[error("{verb} \"{url}\": {cause}", verb = title(method), url = shown(url))]
+    #[error("{}: {cause}", asked(method, &shown(url)))]
     Unreachable {
         /// What was asked.
         method: Method,
@@ -29,9 +30,15 @@ pub enum OciError {
         #[source]
         cause: WireError,
     },
+    /// The answer broke off.
+    #[error("unexpected EOF")]
+    Cut,
     /// Neither with TLS nor without.
     #[error("{0}; {1}")]
     Both(Box<OciError>, Box<OciError>),
+    /// What came is another content than was asked for.
+    #[error("{0}")]
+    Altered(String),
     /// Its answer makes no sense, or is not what was promised.
     #[error("{0}")]
     Unexpected(String),
@@ -172,13 +179,6 @@ pub(crate) fn shown(url: &Url) -> String {
         }
     }
     url.to_string()
-}
-
-/// A method as Go's client names it.
-fn title(method: &Method) -> String {
-    let name = method.as_str();
-    let (first, rest) = name.split_at_checked(1).unwrap_or((name, ""));
-    format!("{first}{}", rest.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub enum Fault {
     Stall,
     /// The connection breaks.
     Reset,
+    /// The connection breaks within the answer.
+    Cut,
     /// The second half of the content is missing.
     Truncated,
     /// One byte of the content is another.
@@ -86,6 +88,7 @@ enum Outcome {
     Answer(Box<Response<Bytes>>),
     Stall,
     Reset,
+    Cut,
 }
 
 impl MemoryRegistry {
@@ -226,7 +229,7 @@ impl MemoryRegistry {
         };
         match self.handle(&Request::from_parts(parts, body.to_bytes())) {
             Outcome::Answer(response) => response.map(Full::new),
-            Outcome::Stall | Outcome::Reset => pending().await,
+            Outcome::Stall | Outcome::Reset | Outcome::Cut => pending().await,
         }
     }
 
@@ -247,6 +250,7 @@ impl MemoryRegistry {
         match &fault {
             Some(Fault::Stall) => return Outcome::Stall,
             Some(Fault::Reset) => return Outcome::Reset,
+            Some(Fault::Cut) => return Outcome::Cut,
             Some(Fault::Status(status, body)) => {
                 let mut response = Response::new(Bytes::from(body.clone()));
                 *response.status_mut() =
@@ -289,6 +293,7 @@ impl Wire for MemoryRegistry {
         Box::pin(async move {
             match self.handle(&request) {
                 Outcome::Stall => pending().await,
+                Outcome::Cut => Err(WireError::Cut),
                 Outcome::Reset => Err(WireError::Broken("connection reset by peer".to_owned())),
                 Outcome::Answer(response) if response.body().len() as u64 > largest => {
                     Err(WireError::TooLarge(largest))

@@ -1,13 +1,11 @@
 //! The seam between a client of registries and the network: one request, one answer.
 
-use std::io::ErrorKind;
-
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 
-use crate::http::{HttpClients, HttpError, HttpOptions};
+use crate::http::{HttpClients, HttpError, HttpOptions, Trouble};
 
 /// Why a request brought no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +16,9 @@ pub enum WireError {
     /// There is none to be had, or not with these certificates.
     #[error("{0}")]
     Unreachable(String),
+    /// The connection broke within the answer.
+    #[error("unexpected EOF")]
+    Cut,
     /// More came than is taken.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
@@ -59,8 +60,11 @@ impl Wire for NetworkWire {
                 .clients
                 .client(connection)
                 .map_err(|error: HttpError| WireError::Unreachable(error.to_string()))?;
-            let request = reqwest::Request::try_from(request).map_err(|error| failed(&error))?;
-            let answer = client.execute(request).await.map_err(|error| failed(&error))?;
+            let request = reqwest::Request::try_from(request)
+                .map_err(|error| WireError::Unreachable(error.to_string()))?;
+            let url = request.url().clone();
+            let failed = |error: reqwest::Error| WireError::from(Trouble::of(&error, &url));
+            let answer = client.execute(request).await.map_err(failed)?;
             let mut response = Response::new(Bytes::new());
             *response.status_mut() = answer.status();
             response.headers_mut().clone_from(answer.headers());
@@ -70,7 +74,7 @@ impl Wire for NetworkWire {
             let mut body = BytesMut::new();
             let mut stream = answer.bytes_stream();
             while let Some(piece) = stream.next().await {
-                let piece = piece.map_err(|error| failed(&error))?;
+                let piece = piece.map_err(failed)?;
                 if (body.len() + piece.len()) as u64 > largest {
                     return Err(WireError::TooLarge(largest));
                 }
@@ -82,28 +86,12 @@ impl Wire for NetworkWire {
     }
 }
 
-/// What happened, without the address, which the caller names: the innermost cause says it best.
-fn failed(error: &reqwest::Error) -> WireError {
-    let mut cause: &dyn std::error::Error = error;
-    let mut kind = None;
-    while let Some(next) = cause.source() {
-        cause = next;
-        kind = cause.downcast_ref().map(std::io::Error::kind).or(kind);
-    }
-    match kind {
-        Some(ErrorKind::ConnectionRefused) => {
-            WireError::Unreachable("dial tcp: connect: connection refused".to_owned())
+impl From<Trouble> for WireError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Unreachable(words) | Trouble::Untrusted(words) => Self::Unreachable(words),
+            Trouble::Broken(words) => Self::Broken(words),
+            Trouble::Cut => Self::Cut,
         }
-        Some(ErrorKind::ConnectionReset) => {
-            WireError::Broken("connection reset by peer".to_owned())
-        }
-        Some(ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted) => {
-            WireError::Broken("unexpected EOF".to_owned())
-        }
-        _ if error.is_body() || error.is_decode() => WireError::Broken("unexpected EOF".to_owned()),
-        _ if cause.to_string().contains("closed before message completed") => {
-            WireError::Broken("EOF".to_owned())
-        }
-        _ => WireError::Unreachable(cause.to_string()),
     }
 }

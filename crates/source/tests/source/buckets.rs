@@ -154,7 +154,9 @@ async fn refusals_are_told_in_the_hosts_words() {
     store.change(|state| state.mood = Mood::Stalls);
     let impatient = BucketQuery { timeout: Duration::from_millis(200), ..query() };
     let error = read(&network, &address, &impatient).await.expect_err("too slow");
-    assert_eq!(error, existence("context deadline exceeded"));
+    let late =
+        existence(&format!("Get \"http://{}/things/ context deadline exceeded", store.address));
+    assert_eq!(error, late);
     store.change(|state| {
         state.mood = Mood::Fine;
         state.keys.insert("id".to_owned(), "secret".to_owned());

@@ -46,6 +46,12 @@ pub(super) fn verify(
 
 fn parse(ring: &str) -> Result<Vec<SignedPublicKey>, String> {
     let failed = |error: pgp::errors::Error| format!("unable to read armored key ring: {error}");
+    if !ring.contains("-----BEGIN PGP") {
+        return Err(
+            "unable to read armored key ring: openpgp: invalid argument: no armored data found"
+                .to_owned(),
+        );
+    }
     let (keys, _) = SignedPublicKey::from_string_many(ring.trim()).map_err(failed)?;
     let keys = keys.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     if keys.is_empty() {
