@@ -1,26 +1,29 @@
 //! A conversation with one registry about one repository: how it is reached, who we say we are,
 //! and what is tried again.
 
-use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod bearer;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use reqwest::Url;
-use serde::Deserialize;
 use tokio::sync::OnceCell;
 use tokio::time::sleep;
 
-use super::challenge::{Challenge, challenges, known, realm};
+use super::challenge::{Challenge, challenges, known};
 use super::credentials::Credentials;
 use super::error::{OciError, Refusal};
 use super::name::Repository;
 use super::wire::{Wire, WireError};
 use crate::http::HttpOptions;
+
+use bearer::Bearer;
+pub(super) use bearer::encoded;
 
 /// The waits before a request is tried again.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
@@ -30,8 +33,6 @@ const PASSING: [u16; 8] = [408, 429, 499, 500, 502, 503, 504, 522];
 const HEAD_START: Duration = Duration::from_millis(300);
 /// A token is not larger.
 const TOKEN: u64 = 64 << 10;
-/// What we call ourselves at token servers.
-const CLIENT: &str = "sluice";
 
 /// What is to be done in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,28 +67,6 @@ pub(super) struct Session {
 struct Greeting {
     scheme: &'static str,
     bearer: Option<Bearer>,
-}
-
-/// Tokens from a token server.
-struct Bearer {
-    realm: Url,
-    service: String,
-    state: Mutex<Tokens>,
-}
-
-#[derive(Clone, Default)]
-struct Tokens {
-    scopes: Vec<String>,
-    token: String,
-    refresh: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct TokenAnswer {
-    token: String,
-    access_token: String,
-    refresh_token: String,
 }
 
 impl Session {
@@ -149,7 +128,7 @@ impl Session {
         // Storage that the registry sends us to has no business with our credentials.
         if is_at(url, self.repository.registry()) {
             let header = match &greeting.bearer {
-                Some(bearer) => sensitive(&format!("Bearer {}", bearer.lock().token)),
+                Some(bearer) => bearer.header(),
                 None => self.basic(),
             };
             if let Some(header) = header {
@@ -181,10 +160,13 @@ impl Session {
             match (answer, waits.next()) {
                 (_, Some(wait)) if again => sleep(*wait).await,
                 (answer, _) => {
-                    return answer.map_err(|cause| OciError::Unreachable {
-                        method: request.method().clone(),
-                        url: Box::new(url.clone()),
-                        cause,
+                    return answer.map_err(|cause| match cause {
+                        WireError::Cut => OciError::Cut,
+                        cause => OciError::Unreachable {
+                            method: request.method().clone(),
+                            url: Box::new(url.clone()),
+                            cause,
+                        },
                     });
                 }
             }
@@ -198,12 +180,9 @@ impl Session {
                 let (scheme, challenge) = self.ping().await?;
                 let bearer = match challenge {
                     Some(challenge) if challenge.scheme == "bearer" => {
-                        let plain = scheme == "http";
-                        let realm = realm(&challenge, self.repository.registry(), plain)?;
-                        let service = challenge.parameters.get("service").cloned();
-                        let scopes = vec![self.scope.clone()];
-                        let state = Mutex::new(Tokens { scopes, ..Tokens::default() });
-                        let bearer = Bearer { realm, service: service.unwrap_or_default(), state };
+                        let registry = self.repository.registry();
+                        let bearer =
+                            Bearer::of(&challenge, registry, scheme == "http", &self.scope)?;
                         self.refresh(&bearer).await?;
                         Some(bearer)
                     }
@@ -263,93 +242,6 @@ impl Session {
         }
     }
 
-    /// Gets a token, with what we have or with what the last answer gave us.
-    async fn refresh(&self, bearer: &Bearer) -> Result<(), OciError> {
-        let credentials = &self.access.credentials;
-        let now = bearer.lock().clone();
-        if !credentials.registry_token.is_empty() {
-            bearer.lock().token.clone_from(&credentials.registry_token);
-            return Ok(());
-        }
-        let refresh =
-            if now.refresh.is_empty() { &credentials.identity_token } else { &now.refresh };
-        let body = if refresh.is_empty() {
-            self.token_by_get(bearer, &now.scopes).await?
-        } else {
-            match self.token_by_post(bearer, &now.scopes, refresh).await {
-                // Not every token server has this way.
-                Err(error) if error.status() == Some(404) => {
-                    self.token_by_get(bearer, &now.scopes).await?
-                }
-                answer => answer?,
-            }
-        };
-        let answer: TokenAnswer = serde_json::from_slice(&body)
-            .map_err(|_| OciError::unexpected("the token server's answer is not JSON"))?;
-        let token = if answer.access_token.is_empty() { answer.token } else { answer.access_token };
-        if token.is_empty() {
-            return Err(OciError::unexpected("no token in bearer response"));
-        }
-        let mut state = bearer.lock();
-        state.token = token;
-        if !answer.refresh_token.is_empty() {
-            state.refresh = answer.refresh_token;
-        }
-        Ok(())
-    }
-
-    async fn token_by_get(&self, bearer: &Bearer, scopes: &[String]) -> Result<Bytes, OciError> {
-        let mut url = bearer.realm.clone();
-        {
-            let mut query = url.query_pairs_mut();
-            for scope in scopes {
-                query.append_pair("scope", scope);
-            }
-            query.append_pair("service", &bearer.service);
-        }
-        let mut request = Request::new(Bytes::new());
-        if let Some(header) = self.basic() {
-            request.headers_mut().insert(AUTHORIZATION, header);
-        }
-        self.token(request, &url).await
-    }
-
-    async fn token_by_post(
-        &self,
-        bearer: &Bearer,
-        scopes: &[String],
-        refresh: &str,
-    ) -> Result<Bytes, OciError> {
-        let mut form = String::new();
-        let pairs = [
-            ("client_id", CLIENT),
-            ("grant_type", "refresh_token"),
-            ("refresh_token", refresh),
-            ("scope", &scopes.join(" ")),
-            ("service", &bearer.service),
-        ];
-        for (name, value) in pairs {
-            if !form.is_empty() {
-                form.push('&');
-            }
-            let _ = write!(form, "{name}={}", encoded(value));
-        }
-        let mut request = Request::new(Bytes::from(form));
-        *request.method_mut() = Method::POST;
-        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
-        request.headers_mut().insert(CONTENT_TYPE, kind);
-        self.token(request, &bearer.realm).await
-    }
-
-    async fn token(&self, request: Request<Bytes>, url: &Url) -> Result<Bytes, OciError> {
-        let method = request.method().clone();
-        let response = self.exchange(request, url, TOKEN).await?;
-        match response.status() {
-            StatusCode::OK => Ok(response.into_body()),
-            _ => Err(Refusal::of(&method, url, &response)),
-        }
-    }
-
     /// The header with name and password, or with a token for the registry itself.
     fn basic(&self) -> Option<HeaderValue> {
         let credentials = &self.access.credentials;
@@ -361,24 +253,6 @@ impl Session {
         }
         let both = format!("{}:{}", credentials.username, credentials.password);
         sensitive(&format!("Basic {}", BASE64_STANDARD.encode(both)))
-    }
-}
-
-impl Bearer {
-    fn lock(&self) -> MutexGuard<'_, Tokens> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks for what was asked of us too; it goes first, because some look at the first only.
-    fn widen(&self, asked: &[Challenge]) {
-        let mut state = self.lock();
-        let new: Vec<String> = asked
-            .iter()
-            .filter_map(|challenge| challenge.parameters.get("scope"))
-            .filter(|scope| !state.scopes.contains(scope))
-            .cloned()
-            .collect();
-        state.scopes.splice(..0, new);
     }
 }
 
@@ -397,17 +271,4 @@ fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-/// A value of a form.
-pub(super) fn encoded(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
