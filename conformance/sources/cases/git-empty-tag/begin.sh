@@ -1,0 +1,1 @@
+rm -rf .git && git init --quiet --initial-branch=main

@@ -1,0 +1,1 @@
+echo '*.md' > .sourceignore && git add . && git commit --quiet -m ignore

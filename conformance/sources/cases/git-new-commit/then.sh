@@ -1,0 +1,1 @@
+echo more > more.txt && git add . && git commit --quiet -m third

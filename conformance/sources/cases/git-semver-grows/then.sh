@@ -1,0 +1,1 @@
+echo n > n && git add . && git commit --quiet -m n && git tag v3.1.0

@@ -1,0 +1,1 @@
+git tag --force release HEAD~1

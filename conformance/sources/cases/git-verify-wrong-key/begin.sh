@@ -1,0 +1,1 @@
+echo s > signed.txt && git add . && git commit --quiet --gpg-sign=ann@example.com -m signed
