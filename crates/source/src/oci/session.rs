@@ -23,7 +23,6 @@ use super::wire::{Wire, WireError};
 use crate::http::HttpOptions;
 
 use bearer::Bearer;
-pub(super) use bearer::encoded;
 
 /// The waits before a request is tried again.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];

@@ -164,7 +164,7 @@ impl Session {
 }
 
 /// A value of a form.
-pub(in crate::oci) fn encoded(value: &str) -> String {
+fn encoded(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
