@@ -32,9 +32,12 @@ impl Accounts for ClusterAccounts {
     ) -> Answering<'a, BTreeMap<String, String>, AccountError> {
         Box::pin(async move {
             let found = self.api(account).get(&account.name).await;
-            found.map(|found| found.annotations().clone()).map_err(|error| AccountError {
-                is_missing: matches!(&error, kube::Error::Api(status) if status.code == 404),
-                message: api_message(&error),
+            found.map(|found| found.annotations().clone()).map_err(|error| {
+                let is_missing = matches!(&error, kube::Error::Api(status) if status.code == 404);
+                // Upstream asks its cache, which names the kind where an API server names the resource.
+                let missing = format!("ServiceAccount \"{}\" not found", account.name);
+                let message = if is_missing { missing } else { api_message(&error) };
+                AccountError { is_missing, message }
             })
         })
     }

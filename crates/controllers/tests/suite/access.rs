@@ -146,7 +146,7 @@ async fn a_cluster_that_trusts_ours_is_reached_with_tokens() {
     ground.until_ready_says(&app, &failed("provider 'none' not implemented")).await;
     let data = json!({"provider": "generic", "address": "remote.test", "serviceAccountName": "deployer", "audiences": "one\n two\n"});
     ground.apply(map(data)).await;
-    let words = "failed to get access token for cluster: failed to get service account 'apps/deployer': serviceaccounts \"deployer\" not found";
+    let words = "failed to get access token for cluster: failed to get service account 'apps/deployer': ServiceAccount \"deployer\" not found";
     ground.until_ready_says(&app, &failed(words)).await;
     ground.apply(object("ServiceAccount", "deployer", json!({}))).await;
     let words = "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled";

@@ -138,7 +138,7 @@ async fn repositories_are_opened_as_the_account_that_they_name() {
     let (azure, aws) = (of("azure", AZURE_GIT), of("aws", AWS_GIT));
     ground.apply(azure.clone()).await;
     let failed = "False AuthenticationFailed: failed to configure authentication options: failed to get access token for Git repository:";
-    let missing = "failed to get service account 'apps/me': serviceaccounts \"me\" not found";
+    let missing = "failed to get service account 'apps/me': ServiceAccount \"me\" not found";
     ground.until_ready_says(&azure, &format!("{failed} {missing}")).await;
     ground.apply(account("me", &json!({"azure.workload.identity/tenant-id": "tenant"}))).await;
     let nobody = "failed to get provider identity from service account 'apps/me' annotations: azure client ID is not set in the service account annotation azure.workload.identity/client-id";

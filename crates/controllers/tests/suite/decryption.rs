@@ -241,7 +241,7 @@ async fn a_service_account_decrypts_if_the_operator_allows_it() {
     });
     ground.start();
     let missing = ground.until(&app, |it| said(it, "Ready").contains("BuildFailed")).await;
-    let words = "failed to get service account 'apps/sops': serviceaccounts";
+    let words = "failed to get service account 'apps/sops': ServiceAccount";
     assert!(flat(&missing).contains(words), "{}", flat(&missing));
     let mut account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sops", "namespace": "apps"}});
     ground.apply(account.clone()).await;
