@@ -7,6 +7,7 @@ mod age;
 mod ask;
 mod cloud;
 mod commands;
+mod error_class;
 mod globals;
 mod kinds;
 mod kubeconfig;

@@ -110,7 +110,8 @@ impl Conditions {
     }
 }
 
-fn trim(message: &str) -> String {
+/// A message that is not longer than a condition's may be.
+pub(crate) fn trim(message: &str) -> String {
     if message.len() <= LONGEST {
         return message.to_owned();
     }

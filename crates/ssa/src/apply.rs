@@ -15,8 +15,9 @@ use serde_json::Value;
 use sluice_base::clock::Clock;
 
 use crate::change::{Action, ChangeSet};
+use crate::class::ErrorClass;
 use crate::discovery::Discovery;
-use crate::failure::{ApplyError, ErrorClass, Failure, Place};
+use crate::failure::{ApplyError, Failure, Place};
 use crate::health::HealthChecks;
 use crate::metadata::Owner;
 use crate::object::ObjectKey;

@@ -1,48 +1,12 @@
-//! What can go wrong, with the object it went wrong with and the class that decides what to do.
+//! What can go wrong, with the object it went wrong with and its class.
 
 use std::fmt;
 
 use kube::core::Status;
 
 use crate::change::ChangeSet;
+use crate::class::ErrorClass;
 use crate::object::ObjectKey;
-
-/// Whose job it is to fix a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ErrorClass {
-    /// What was fetched is not usable.
-    Source,
-    /// What is asked for is wrong in itself.
-    DesiredState,
-    /// A policy of the cluster refuses it.
-    Policy,
-    /// The account may not do it.
-    Rbac,
-    /// Something else has to be there first.
-    Dependency,
-    /// There is no room for it.
-    Quota,
-    /// It was applied, and does not get well.
-    Health,
-    /// The cluster did not answer as it should; another try may do.
-    Transient,
-}
-
-impl ErrorClass {
-    /// The class in one word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::DesiredState => "desired-state",
-            Self::Policy => "policy",
-            Self::Rbac => "rbac",
-            Self::Dependency => "dependency",
-            Self::Quota => "quota",
-            Self::Health => "health",
-            Self::Transient => "transient",
-        }
-    }
-}
 
 /// The API server's refusal, or its silence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -247,6 +211,12 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The class of several failures: of the first that is not just bad luck.
+pub(crate) fn class_of(failures: &[Failure]) -> ErrorClass {
+    let classes = failures.iter().map(|failure| failure.class);
+    classes.into_iter().find(|it| *it != ErrorClass::Transient).unwrap_or(ErrorClass::Transient)
+}
+
 /// Objects could not be applied. What was done before is in `changes`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyError {
@@ -259,13 +229,9 @@ pub struct ApplyError {
 }
 
 impl ApplyError {
-    /// The class that decides what to do: of the first failure that is not just bad luck.
+    /// The class that decides what to do.
     pub fn class(&self) -> ErrorClass {
-        self.failures
-            .iter()
-            .map(|failure| failure.class)
-            .find(|class| *class != ErrorClass::Transient)
-            .unwrap_or(ErrorClass::Transient)
+        class_of(&self.failures)
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod apply;
 mod change;
+mod class;
 mod contest;
 mod discovery;
 mod drift;
@@ -36,10 +37,11 @@ mod wait;
 
 pub use apply::{Applier, ApplyOptions, Desired, Knowledge, Planned};
 pub use change::{Action, Change, ChangeSet};
+pub use class::ErrorClass;
 pub use contest::Contest;
 pub use discovery::Discovery;
 pub use drift::{Difference, differences, has_drifted, mask_secrets, render};
-pub use failure::{ApiError, ApplyError, ErrorClass, Failure, Place};
+pub use failure::{ApiError, ApplyError, Failure, Place};
 pub use health::{HealthCheckError, HealthChecks, Seen};
 pub use ignore::{IgnoreError, IgnoreRules};
 pub use imprint::{Imprint, digest};

@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_schema::gotypes::Types;
 
-use crate::failure::{ErrorClass, Failure};
+use crate::class::ErrorClass;
+use crate::failure::Failure;
 use crate::object::{ObjectKey, split_api_version};
 
 /// Brings an object into the form in which it is applied: through its Go type if it is a built-in

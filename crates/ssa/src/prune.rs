@@ -11,7 +11,8 @@ use sluice_api::names::annotations::{KUSTOMIZE_PRUNE, KUSTOMIZE_RECONCILE, KUSTO
 
 use crate::apply::Applier;
 use crate::change::{Action, Change, ChangeSet};
-use crate::failure::{ErrorClass, Failure};
+use crate::class::ErrorClass;
+use crate::failure::{Failure, class_of};
 use crate::metadata::{self, Marks, Owner, has_mark};
 use crate::object::{ObjectId, ObjectKey};
 
@@ -85,6 +86,11 @@ impl DeleteError {
     pub fn survivors(&self) -> Vec<ObjectKey> {
         let unknown = self.changes.entries.iter().filter(|entry| entry.action == Action::Unknown);
         unknown.map(|entry| entry.key.clone()).collect()
+    }
+
+    /// The class that decides what to do.
+    pub fn class(&self) -> ErrorClass {
+        class_of(&self.failures)
     }
 }
 

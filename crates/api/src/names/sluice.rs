@@ -19,6 +19,8 @@ super::words! {
     SUSPENDED_BY = "sluice.dev/suspended-by";
     /// The greatest share of applied objects that one reconciliation may delete.
     PRUNE_GUARD = "sluice.dev/prune-guard";
+    /// On events that tell of a failure: whose job it is to fix it.
+    ERROR_CLASS = "sluice.dev/error-class";
 }
 
 /// The label by which an object joins a component of a topology.

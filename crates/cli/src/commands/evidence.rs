@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::error_class::Classes;
 use crate::globals::Globals;
 use crate::kinds::{self, Kind, condition, text_at};
 use crate::outcome::{Failure, Outcome};
@@ -37,6 +38,7 @@ async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Va
     let source = source(session, &object).await?;
     let conditions = object.pointer("/status/conditions").cloned().unwrap_or_else(|| json!([]));
     let is_ready = condition(&object, "Ready").is_some_and(|one| text_at(one, "/status") == "True");
+    let classes = Classes::read(session, Some(&session.namespace), [&object]).await;
     let generation = object.pointer("/metadata/generation");
     let is_current =
         generation.is_some() && generation == object.pointer("/status/observedGeneration");
@@ -59,7 +61,11 @@ async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Va
         "digest": object.pointer("/status/history/0/digest"),
         "source": source,
         "inventory": object.pointer("/status/inventory/entries").cloned().unwrap_or_else(|| json!([])),
-        "health": {"ready": is_ready && is_current, "conditions": conditions},
+        "health": {
+            "ready": is_ready && is_current,
+            "errorClass": classes.of(&object),
+            "conditions": conditions,
+        },
         "history": object.pointer("/status/history").cloned().unwrap_or_else(|| json!([])),
     }))
 }

@@ -9,6 +9,7 @@ use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::{Value, json};
 use sluice_runtime::status::api_resource;
 
+use crate::error_class::Classes;
 use crate::globals::Globals;
 use crate::kinds::{Column, Family, Get, KINDS, Kind, Target, Verb, What, text_at};
 use crate::outcome::{Failure, Outcome};
@@ -45,7 +46,7 @@ struct How {
     /// What a Kustomization or HelmRelease is made from, too.
     #[arg(long, global = true)]
     show_source: bool,
-    /// How objects are printed; wide shows ages, and since when and why an object is suspended.
+    /// How objects are printed; wide shows whose job it is to fix what fails, ages, and since when and why an object is suspended.
     #[arg(short, long, global = true, value_enum, default_value_t = Output::Table)]
     output: Output,
 }
@@ -89,7 +90,10 @@ async fn one(
     }
     let chosen = select(kind, objects, how)?;
     match how.output {
-        Output::Table | Output::Wide => tell::data(&of_kind(kind, &chosen, how, false)),
+        Output::Table | Output::Wide => {
+            let classes = classes(session, &chosen, how).await;
+            tell::data(&of_kind(kind, &chosen, &classes, how, false))
+        }
         Output::Json | Output::Yaml => tell::data(&written(chosen, name.is_some(), how.output)),
     }
 }
@@ -136,7 +140,8 @@ async fn all(
         match how.output {
             _ if chosen.is_empty() => {}
             Output::Table | Output::Wide => {
-                tell::data(&format!("{}\n", of_kind(kind, &chosen, how, true)))?;
+                let classes = classes(session, &chosen, how).await;
+                tell::data(&format!("{}\n", of_kind(kind, &chosen, &classes, how, true)))?;
             }
             Output::Json | Output::Yaml => collected.extend(chosen),
         }
@@ -177,8 +182,23 @@ fn select(kind: &Kind, mut objects: Vec<Value>, how: &How) -> Result<Vec<Value>,
     Ok(objects)
 }
 
+/// Whose job it is to fix what is not ready, where that is shown.
+async fn classes(session: &Session, objects: &[Value], how: &How) -> Classes {
+    let namespace = (!how.all_namespaces).then_some(session.namespace.as_str());
+    match how.output {
+        Output::Wide => Classes::read(session, namespace, objects).await,
+        _ => Classes::default(),
+    }
+}
+
 /// The table of a kind's objects.
-fn of_kind(kind: &Kind, objects: &[Value], how: &How, with_kind: bool) -> String {
+fn of_kind(
+    kind: &Kind,
+    objects: &[Value],
+    classes: &Classes,
+    how: &How,
+    with_kind: bool,
+) -> String {
     let columns = || kind.columns.iter().filter(|column| how.show_source || !is_reference(column));
     let mut headings = Vec::new();
     if !how.no_header {
@@ -187,7 +207,7 @@ fn of_kind(kind: &Kind, objects: &[Value], how: &How, with_kind: bool) -> String
         headings.extend(columns().map(|column| column.heading()));
         headings.extend(["Ready", "Message"]);
         if how.output == Output::Wide {
-            headings.extend(["Age", "Suspended since"]);
+            headings.extend(["Error class", "Age", "Suspended since"]);
         }
     }
     let row = |object: &Value| {
@@ -205,6 +225,7 @@ fn of_kind(kind: &Kind, objects: &[Value], how: &How, with_kind: bool) -> String
         let (status, message) = kind.ready(object);
         row.extend([status, message]);
         if how.output == Output::Wide {
+            row.push(classes.of(object).unwrap_or_default().to_owned());
             row.push(suspension::age(object));
             row.push(suspension::told(kind, object));
         }
@@ -264,7 +285,8 @@ async fn watch(
             WatchEvent::Error(status) => return Err(Failure::flux(status.message)),
         };
         let chosen = select(kind, vec![object], how)?;
-        let mut text = of_kind(kind, &chosen, how, false);
+        let classes = classes(session, &chosen, how).await;
+        let mut text = of_kind(kind, &chosen, &classes, how, false);
         if !std::mem::take(&mut heading) && !how.no_header {
             text = text.split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or_default();
         }

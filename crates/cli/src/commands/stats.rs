@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
+use crate::error_class::Classes;
 use crate::globals::Globals;
 use crate::kinds::{self, text_at};
 use crate::outcome::{Failure, Outcome};
@@ -75,9 +76,11 @@ async fn show(session: &Session, arguments: &Arguments) -> Result<(), Failure> {
         counts.push(Count::of(kind.name(), &objects));
         all.extend(objects);
     }
+    let namespace = (!arguments.all_namespaces).then_some(session.namespace.as_str());
     let bottleneck = bottleneck::find(&all);
-    let counted = || {
+    let counted = |classes: &Classes| {
         json!({
+            "failingByClass": classes.count(&all),
             "reconcilers": counts.iter().map(Count::to_value).collect::<Vec<_>>(),
             "bottleneck": bottleneck.as_ref().map(bottleneck::Bottleneck::to_value),
         })
@@ -93,8 +96,13 @@ async fn show(session: &Session, arguments: &Arguments) -> Result<(), Failure> {
             }
             Ok(())
         }
-        Output::Json => tell::data(&format!("{:#}\n", counted())),
-        Output::Yaml => tell::data(&sluice_yaml::from_json(&counted())),
+        Output::Json | Output::Yaml => {
+            let counted = counted(&Classes::read(session, namespace, &all).await);
+            tell::data(&match arguments.output {
+                Output::Json => format!("{counted:#}\n"),
+                _ => sluice_yaml::from_json(&counted),
+            })
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One pass over an ArtifactGenerator: what its status is to say, and the one place that writes it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use sluice_api::extensions::artifactgenerator::{ArtifactGenerator, ArtifactGener
 use sluice_api::names::annotations::REQUESTED_AT;
 use sluice_api::names::conditions::{READY, RECONCILING, STALLED};
 use sluice_api::names::reasons::PROGRESSING_WITH_RETRY;
+use sluice_api::names::sluice::ERROR_CLASS;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
@@ -110,6 +112,14 @@ impl<'c> Pass<'c> {
             self.conditions.remove(RECONCILING);
         }
         self.write().await
+    }
+
+    /// Says what went wrong, and whose job it is to fix it.
+    pub(super) fn failure_event(&self, reason: &str, message: &str, class: &str) {
+        let (definition, meta) = (&ArtifactGenerator::DEFINITION, &self.object.metadata);
+        let about = Event::about(definition, meta, Severity::Error, reason, message);
+        let metadata = BTreeMap::from([(ERROR_CLASS.to_owned(), class.to_owned())]);
+        self.controller.context.recorder.record(Event { metadata, ..about });
     }
 
     /// Says what happened.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sluice_api::crd::CustomResource as _;
+use sluice_api::extensions::artifactgenerator::ArtifactGenerator;
 use sluice_api::names::DISABLED;
 use sluice_api::names::annotations::{GENERATOR_RECONCILE, ORIGIN_REVISION};
 use sluice_api::names::conditions::{READY, STALLED};
@@ -15,9 +17,11 @@ use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
+use sluice_runtime::metrics::names::FAILURES;
 use sluice_runtime::queue::Next;
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::compose::Sources;
+use sluice_ssa::ErrorClass;
 use tracing::{error, info};
 
 use super::outputs::{Output, outputs};
@@ -223,9 +227,11 @@ impl ArtifactGenerators {
                 return Next::Backoff;
             }
         };
-        error!(object = %pass.key, error = message, reason, "reconciliation failed");
+        let class = ErrorClass::of_reason(reason).unwrap_or(ErrorClass::Transient).as_str();
+        self.context.metrics.add(&FAILURES, &[class, ArtifactGenerator::DEFINITION.kind], 1.0);
+        error!(object = %pass.key, errorClass = class, error = message, reason, "reconciliation failed");
         pass.conditions.mark_not_ready(reason, &message);
-        pass.event(Severity::Error, reason, &message);
+        pass.failure_event(reason, &message, class);
         self.finish(pass, next).await
     }
 

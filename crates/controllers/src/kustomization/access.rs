@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::RECONCILIATION_FAILED;
 use sluice_runtime::key::Key;
-use sluice_ssa::Discovery;
+use sluice_ssa::{Discovery, ErrorClass};
 
 use super::Kustomizations;
 use super::stop::Stop;
@@ -32,6 +32,8 @@ impl Kustomizations {
     pub(super) async fn target(&self, object: &Kustomization) -> Result<Target, Stop> {
         let failed = |message: String| Stop::Failed {
             reason: RECONCILIATION_FAILED,
+            // What leads to the cluster has to be there first.
+            class: ErrorClass::Dependency,
             told: Some(format!("failed to build kube client: {message}")),
             message,
         };

@@ -8,8 +8,8 @@ use sluice_api::names::sluice::reasons::OUTDATED_VERSION;
 use sluice_api::shared::artifact::Artifact;
 use sluice_runtime::events::Severity;
 use sluice_ssa::{
-    Action, Applier, ApplyOptions, DeleteOptions, HealthChecks, IgnoreRules, Inventory, Owner,
-    outdated,
+    Action, Applier, ApplyOptions, DeleteOptions, ErrorClass, HealthChecks, IgnoreRules, Inventory,
+    Owner, outdated,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -100,10 +100,8 @@ impl Kustomizations {
                     warn!(object = %pass.key, revision = %pass.revision, "{advice}");
                     pass.event_because(Severity::Error, OUTDATED_VERSION, &advice);
                 }
-                return Err(Stop::failed(
-                    RECONCILIATION_FAILED,
-                    format!("{error}\n{}", error.changes.log()),
-                ));
+                let message = format!("{error}\n{}", error.changes.log());
+                return Err(Stop::classed(error.class(), RECONCILIATION_FAILED, message));
             }
         };
         self.learn(pass, &watching, &changes, true).await;
@@ -178,7 +176,7 @@ impl Kustomizations {
         {
             pass.status.inventory = Some(old.union(new).write());
             pass.note(digest, PRUNE_FAILED);
-            return Err(Stop::failed(PRUNE_FAILED, refusal));
+            return Err(Stop::classed(ErrorClass::Policy, PRUNE_FAILED, refusal));
         }
         let mut options = DeleteOptions::kustomize(owner, &pass.key.name, &pass.key.namespace);
         options.very_object = keeps(SafetyRule::DeleteVeryObject);
@@ -210,7 +208,7 @@ impl Kustomizations {
                 let kept = kept.union(&survivors);
                 pass.status.inventory = Some(new.union(&kept).write());
                 pass.note(digest, PRUNE_FAILED);
-                Err(Stop::failed(PRUNE_FAILED, error.to_string()))
+                Err(Stop::classed(error.class(), PRUNE_FAILED, error.to_string()))
             }
         }
     }

@@ -15,13 +15,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::kustomize::kustomization::Kustomization;
+use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_kustomize::flux::{Generated, Overrides, SecureTree, Variables, generate, secure_build};
 use sluice_kustomize::{Diagnostic, Failure, Remote};
 use sluice_secrets::Redacted;
 use sluice_secrets::flux::{Finding, Sources, SourcesError};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::tree::SourceTree;
-use sluice_ssa::Desired;
+use sluice_ssa::{Desired, ErrorClass};
 
 use super::decryption::Decryption;
 use super::stop::{Stop, build_failed};
@@ -137,7 +138,10 @@ async fn decrypt(
             Ok(findings) => return Ok((resources, findings)),
             Err(Some(message)) => return Err(build_failed(message)),
             Err(None) if decryption.ask(context).await => {}
-            Err(None) => return Err(build_failed("a key service gave no answer")),
+            Err(None) => {
+                let message = "a key service gave no answer";
+                return Err(Stop::classed(ErrorClass::Transient, BUILD_FAILED, message));
+            }
         }
     }
 }

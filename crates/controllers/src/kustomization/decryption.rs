@@ -5,9 +5,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use sluice_api::kustomize::kustomization::Kustomization;
+use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_api::names::sluice::SOPS_MAC;
 use sluice_runtime::key::Key;
 use sluice_secrets::flux::{Decryptor, Finding, ImportError, KeyRing, OnBrokenMac};
+use sluice_ssa::ErrorClass;
 
 use super::stop::{Stop, build_failed};
 use crate::client::api_message;
@@ -42,8 +44,7 @@ impl Decryption {
                 import(context, key, what, |entry, value| ring.import_age(entry, value)).await
             }
             (None, None) => Ok(()),
-        }
-        .map_err(build_failed)?;
+        }?;
         let named = wanted.service_account_name.as_deref();
         let default = settings.default_decryption_service_account.as_deref();
         let identity = Decrypting {
@@ -72,15 +73,21 @@ async fn import(
     key: &Key,
     what: &str,
     mut take: impl FnMut(&str, &[u8]) -> Result<(), ImportError>,
-) -> Result<(), String> {
+) -> Result<(), Stop> {
     let api: Api<Secret> = Api::namespaced(context.client.clone(), &key.namespace);
     let secret = api.get(&key.name).await.map_err(|error| match &error {
-        kube::Error::Api(status) if status.code == 404 => status.message.clone(),
-        _ => format!("cannot get sops {what} Secret '{key}': {}", api_message(&error)),
+        kube::Error::Api(status) if status.code == 404 => {
+            Stop::classed(ErrorClass::Dependency, BUILD_FAILED, &status.message)
+        }
+        _ => {
+            build_failed(format!("cannot get sops {what} Secret '{key}': {}", api_message(&error)))
+        }
     })?;
     for (entry, value) in secret.data.unwrap_or_default() {
         take(&entry, &value.0).map_err(|ImportError { entry, reason }| {
-            format!("failed to import '{entry}' data from sops {what} Secret '{key}': {reason}")
+            build_failed(format!(
+                "failed to import '{entry}' data from sops {what} Secret '{key}': {reason}"
+            ))
         })?;
     }
     Ok(())

@@ -15,6 +15,7 @@ use sluice_api::names::events::{
     COMMIT_STATUS, COMMIT_STATUS_UPDATE, ORIGIN_REVISION, REVISION, severity,
 };
 use sluice_api::names::reasons::PROGRESSING_WITH_RETRY;
+use sluice_api::names::sluice::ERROR_CLASS;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
@@ -22,6 +23,7 @@ use sluice_runtime::events::{Event, Severity};
 use sluice_runtime::key::Key;
 use sluice_runtime::metrics::names::PHASE_DURATION;
 use sluice_runtime::status::Written;
+use sluice_ssa::ErrorClass;
 use tokio::time::Instant;
 
 use super::{Kustomizations, history};
@@ -51,6 +53,8 @@ pub(super) struct Pass<'c> {
     pub(super) revision: String,
     /// The revision of what the artifact was made from.
     pub(super) origin_revision: String,
+    /// Whose job it is to fix what went wrong, if anything did.
+    pub(super) class: Option<ErrorClass>,
     /// The phases so far, and when each began.
     phases: Vec<(&'static str, Instant)>,
 }
@@ -78,6 +82,7 @@ impl<'c> Pass<'c> {
             started,
             revision: String::new(),
             origin_revision: String::new(),
+            class: None,
             phases: Vec::new(),
         }
     }
@@ -213,8 +218,9 @@ impl<'c> Pass<'c> {
             metadata.insert(name.to_owned(), value.clone());
         }
         let metadata = metadata.into_iter().map(|(name, value)| (format!("{GROUP}/{name}"), value));
+        let class = self.class.map(|class| (ERROR_CLASS.to_owned(), class.as_str().to_owned()));
         let (definition, meta) = (&Kustomization::DEFINITION, &self.object.metadata);
         let about = Event::about(definition, meta, level, reason, message);
-        self.context.recorder.record(Event { metadata: metadata.collect(), ..about });
+        self.context.recorder.record(Event { metadata: metadata.chain(class).collect(), ..about });
     }
 }

@@ -1,10 +1,14 @@
 //! Why a pass ends before its end, and what the conditions and events say then.
 
+use sluice_api::crd::CustomResource as _;
+use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::{BUILD_FAILED, HEALTH_CHECK_CANCELED, INVALID_CEL_EXPRESSION};
 use sluice_base::duration::GoDuration;
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
+use sluice_runtime::metrics::names::FAILURES;
 use sluice_runtime::queue::Next;
+use sluice_ssa::ErrorClass;
 use tracing::{error, info};
 
 use super::Kustomizations;
@@ -18,7 +22,7 @@ const TERMINAL: &str = "Reconciliation failed terminally due to configuration er
 pub(super) enum Stop {
     /// A failure: said in Ready, told as an event, tried again after the retry interval.
     /// What is told may differ from what Ready says.
-    Failed { reason: &'static str, message: String, told: Option<String> },
+    Failed { reason: &'static str, class: ErrorClass, message: String, told: Option<String> },
     /// Nothing that a retry mends: said in Ready and Stalled.
     Terminal { reason: &'static str, message: String },
     /// Something has to come first: said in Ready, looked at again soon, or when it comes.
@@ -37,7 +41,30 @@ impl From<ApiError> for Stop {
 
 impl Stop {
     pub(super) fn failed(reason: &'static str, message: impl Into<String>) -> Self {
-        Self::Failed { reason, message: message.into(), told: None }
+        let class = ErrorClass::of_reason(reason).unwrap_or(ErrorClass::DesiredState);
+        Self::Failed { reason, class, message: message.into(), told: None }
+    }
+
+    /// A failure of which more is known than its reason.
+    pub(super) fn classed(
+        class: ErrorClass,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::Failed { reason, class, message: message.into(), told: None }
+    }
+
+    /// Whose job it is to fix it, where anything is to be fixed.
+    fn class(&self) -> Option<ErrorClass> {
+        match self {
+            Self::Failed { class, .. } => Some(*class),
+            Self::Terminal { reason, .. } | Self::Waiting { reason, .. } => {
+                ErrorClass::of_reason(reason)
+            }
+            Self::Superseded => None,
+            Self::Api(error) if error.code() == Some(403) => Some(ErrorClass::Rbac),
+            Self::Api(_) => Some(ErrorClass::Transient),
+        }
     }
 
     /// An expression that is wrong.
@@ -67,6 +94,11 @@ impl Kustomizations {
     /// Says in the conditions how it went.
     pub(super) fn conclude(&self, pass: &mut Pass<'_>, outcome: Result<(), Stop>) -> Next {
         pass.conditions.set_now(self.context.clock.now());
+        pass.class = outcome.as_ref().err().and_then(Stop::class);
+        let class = pass.class.map(ErrorClass::as_str);
+        if let Some(class) = class {
+            self.context.metrics.add(&FAILURES, &[class, Kustomization::DEFINITION.kind], 1.0);
+        }
         let spec = &pass.object.spec;
         let retry = timing::retry_interval(spec);
         match outcome {
@@ -81,10 +113,10 @@ impl Kustomizations {
                 let jitter = self.context.settings.interval_jitter;
                 Next::After(timing::next_interval(spec, jitter, (self.context.chance)()))
             }
-            Err(Stop::Failed { reason, message, told }) => {
+            Err(Stop::Failed { reason, message, told, .. }) => {
                 pass.conditions.mark_not_ready(reason, &message);
                 let told = told.unwrap_or(message);
-                error!(object = %pass.key, revision = %pass.revision, error = told, "Reconciliation failed");
+                error!(object = %pass.key, revision = %pass.revision, errorClass = class, error = told, "Reconciliation failed");
                 pass.event(Severity::Error, &told);
                 Next::After(retry)
             }
@@ -99,7 +131,7 @@ impl Kustomizations {
             }
             Err(Stop::Waiting { reason, message, event, next }) => {
                 pass.conditions.mark_not_ready(reason, &message);
-                info!(object = %pass.key, "{message}");
+                info!(object = %pass.key, errorClass = class, "{message}");
                 if let Some(event) = event {
                     pass.event(Severity::Info, &event);
                 }
@@ -119,7 +151,7 @@ impl Kustomizations {
                 Next::After(std::time::Duration::ZERO)
             }
             Err(Stop::Api(error)) => {
-                error!(object = %pass.key, %error, "Reconciliation failed");
+                error!(object = %pass.key, errorClass = class, %error, "Reconciliation failed");
                 Next::Backoff
             }
         }

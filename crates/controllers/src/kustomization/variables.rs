@@ -5,6 +5,7 @@ use kube::Api;
 use sluice_api::kustomize::kustomization::PostBuild;
 use sluice_api::shared::reference::ValuesReferenceKind;
 use sluice_kustomize::flux::Variables;
+use sluice_ssa::{ApiError, ErrorClass};
 
 /// Why the variables could not be read; the message names the object.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +18,16 @@ pub(super) enum VariablesError {
         /// Its name.
         name: String,
         /// What the API server said.
-        reason: String,
+        reason: ApiError,
     },
+}
+
+impl VariablesError {
+    /// Whose job it is: most often something is not there yet.
+    pub(super) fn class(&self) -> ErrorClass {
+        let Self::Source { reason, .. } = self;
+        reason.class()
+    }
 }
 
 /// Reads the variables: references in their order, later ones win, inline ones win over all.
@@ -51,11 +60,8 @@ pub(super) async fn read(
             Ok(()) => {}
             Err(kube::Error::Api(status)) if status.code == 404 && optional => {}
             Err(error) => {
-                let reason = match error {
-                    kube::Error::Api(status) => status.message.clone(),
-                    other => other.to_string(),
-                };
-                return Err(VariablesError::Source { kind, name: from.name.clone(), reason });
+                let (name, reason) = (from.name.clone(), ApiError::from(error));
+                return Err(VariablesError::Source { kind, name, reason });
             }
         }
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sluice_api::names::conditions::{ARTIFACT_IN_STORAGE, READY};
 use sluice_api::names::events::{DIGEST, REVISION};
 use sluice_api::names::reasons::{PROGRESSING, SUCCEEDED};
+use sluice_api::names::sluice::ERROR_CLASS;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_api::source::GROUP;
@@ -118,6 +119,18 @@ impl<'c, K: SourceKind> Pass<'c, K> {
     /// Says what happened.
     pub(crate) fn event(&self, severity: Severity, reason: &str, message: &str) {
         self.record(severity, reason, message, BTreeMap::new());
+    }
+
+    /// Says what went wrong, and whose job it is to fix it.
+    pub(super) fn failure_event(
+        &self,
+        severity: Severity,
+        reason: &str,
+        message: &str,
+        class: &str,
+    ) {
+        let metadata = BTreeMap::from([(ERROR_CLASS.to_owned(), class.to_owned())]);
+        self.record(severity, reason, message, metadata);
     }
 
     /// Says what became of the artifact, with its revision and digest.

@@ -9,7 +9,7 @@ use sluice_api::names::reasons::{FAILED, PROGRESSING_WITH_RETRY, SUCCEEDED};
 use sluice_api::shared::condition::{Condition, ConditionStatus};
 use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
-use sluice_runtime::metrics::names::PHASE_DURATION;
+use sluice_runtime::metrics::names::{FAILURES, PHASE_DURATION};
 use sluice_runtime::queue::Next;
 use sluice_source::artifact::Place;
 use tokio::time::Instant;
@@ -85,13 +85,15 @@ impl<K: SourceKind> SourceController<K> {
             let retry = PROGRESSING_WITH_RETRY;
             pass.conditions.set(RECONCILING, ConditionStatus::True, retry, &message);
         }
+        let class = stop.class().as_str();
+        self.context.metrics.add(&FAILURES, &[class, K::DEFINITION.kind], 1.0);
         match stop {
             Stop::Failed { condition, reason, message, stalls } => {
-                error!(object = %pass.key, error = message, reason, "reconciliation failed");
+                error!(object = %pass.key, errorClass = class, error = message, reason, "reconciliation failed");
                 let is_bad = condition != SOURCE_VERIFIED;
                 let status = if is_bad { ConditionStatus::True } else { ConditionStatus::False };
                 pass.conditions.set(condition, status, &reason, &message);
-                pass.event(Severity::Error, &reason, &message);
+                pass.failure_event(Severity::Error, &reason, &message, class);
                 if stalls {
                     pass.conditions.mark_stalled(&reason, &message);
                     return self.finish(pass, Next::Event, true).await;
@@ -100,15 +102,15 @@ impl<K: SourceKind> SourceController<K> {
                 self.finish(pass, Next::Backoff, false).await
             }
             Stop::Waiting { condition, reason, message } => {
-                info!(object = %pass.key, "{message}");
+                info!(object = %pass.key, errorClass = class, "{message}");
                 pass.conditions.set(condition, ConditionStatus::True, reason, &message);
-                pass.event(Severity::Trace, reason, &message);
+                pass.failure_event(Severity::Trace, reason, &message, class);
                 pass.conditions.remove(STALLED);
                 let next = Next::After(self.context.settings.requeue_dependency);
                 self.finish(pass, next, false).await
             }
             Stop::Api(error) => {
-                error!(object = %pass.key, %error, reason = FAILED, "reconciliation failed");
+                error!(object = %pass.key, errorClass = class, %error, reason = FAILED, "reconciliation failed");
                 self.finish(pass, Next::Backoff, false).await
             }
         }

@@ -2,6 +2,7 @@
 
 use sluice_api::names::conditions::{FETCH_FAILED, SOURCE_VERIFIED, STORAGE_OPERATION_FAILED};
 use sluice_runtime::error::ApiError;
+use sluice_ssa::ErrorClass;
 
 /// Why a pass ended before its end.
 #[derive(Debug)]
@@ -38,6 +39,20 @@ impl From<ApiError> for Stop {
 }
 
 impl Stop {
+    /// Whose job it is to fix it.
+    pub(super) fn class(&self) -> ErrorClass {
+        match self {
+            Self::Failed { condition: STORAGE_OPERATION_FAILED, .. } | Self::Api(_) => {
+                ErrorClass::Transient
+            }
+            Self::Failed { condition: SOURCE_VERIFIED, .. } => ErrorClass::Policy,
+            Self::Failed { reason, .. } => {
+                ErrorClass::of_reason(reason).unwrap_or(ErrorClass::Source)
+            }
+            Self::Waiting { .. } => ErrorClass::Dependency,
+        }
+    }
+
     fn failed(condition: &'static str, reason: &str, message: impl Into<String>) -> Self {
         let (reason, message) = (reason.to_owned(), message.into());
         Self::Failed { condition, reason, message, stalls: false }

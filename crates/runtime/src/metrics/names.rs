@@ -133,6 +133,14 @@ pub static PHASE_DURATION: Metric = Metric {
     labels: &["kind", "phase"],
 };
 
+/// Passes that ended without success, by whose job it is to fix that.
+pub static FAILURES: Metric = Metric {
+    name: "sluice_reconcile_failures_total",
+    help: "Reconciliations that ended without success: source, desired-state, policy, rbac, dependency, quota, health, transient.",
+    kind: Kind::Counter,
+    labels: &["class", "kind"],
+};
+
 /// How late passes began.
 pub static LAG: Metric = Metric {
     name: "sluice_reconcile_lag_seconds",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sluice_api::kustomize::kustomization::{Kustomization, PostBuild, SubstituteStrategy};
+use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_kustomize::flux::{Missing, Mode, Strategy, Substitution, Variables, substitute};
 use sluice_ssa::ObjectKey;
 
@@ -26,7 +27,9 @@ pub(super) fn substitute_all(
     let mode = mode(object)?;
     let variables = match (variables, values.first()) {
         (Ok(variables), _) => variables,
-        (Err(error), Some(first)) => return Err(build_failed(failed(first, &error))),
+        (Err(error), Some(first)) => {
+            return Err(Stop::classed(error.class(), BUILD_FAILED, failed(first, &error)));
+        }
         (Err(_), None) => return Ok(()),
     };
     let how = Substitution {

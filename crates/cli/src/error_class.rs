@@ -1,0 +1,103 @@
+//! Whose job it is to fix an object that is not ready: its newest event tells, or else its reason.
+
+use std::collections::BTreeMap;
+
+use kube::api::ListParams;
+use kube::discovery::ApiResource;
+use serde_json::{Map, Value};
+use sluice_api::names::sluice::ERROR_CLASS;
+use sluice_ssa::ErrorClass;
+
+use crate::kinds::{condition, text_at};
+use crate::session::Session;
+
+/// What events tell about objects, by uid and reason.
+#[derive(Debug, Default)]
+pub(crate) struct Classes(BTreeMap<(String, String), String>);
+
+impl Classes {
+    /// Reads the events of a namespace, or of all, where an object is not ready. Whoever may not read them sees
+    /// what reasons tell.
+    pub(crate) async fn read<'a>(
+        session: &Session,
+        namespace: Option<&str>,
+        objects: impl IntoIterator<Item = &'a Value>,
+    ) -> Self {
+        if !objects.into_iter().any(|object| reason(object).is_some()) {
+            return Self::default();
+        }
+        let resource = ApiResource::erase::<k8s_openapi::api::core::v1::Event>(&());
+        let events = session.list_resource(&resource, namespace, &ListParams::default()).await;
+        Self::of_events(events.unwrap_or_default())
+    }
+
+    fn of_events(mut events: Vec<Value>) -> Self {
+        let key = |event: &Value| {
+            let annotations = event.pointer("/metadata/annotations").and_then(Value::as_object);
+            let class = annotations?.get(ERROR_CLASS)?.as_str()?.to_owned();
+            let uid = text_at(event, "/involvedObject/uid").to_owned();
+            Some(((uid, text_at(event, "/reason").to_owned()), class))
+        };
+        // The newest comes last, and stays.
+        events.sort_by_cached_key(|event| text_at(event, "/lastTimestamp").to_owned());
+        Self(events.iter().filter_map(key).collect())
+    }
+
+    /// The class of what is wrong with an object; nothing where nothing is, or where nobody knows.
+    pub(crate) fn of(&self, object: &Value) -> Option<&str> {
+        let reason = reason(object)?;
+        let key = (text_at(object, "/metadata/uid").to_owned(), reason.to_owned());
+        let told = self.0.get(&key).map(String::as_str);
+        told.or_else(|| ErrorClass::of_reason(reason).map(ErrorClass::as_str))
+    }
+
+    /// How many objects fail in each class.
+    pub(crate) fn count(&self, objects: &[Value]) -> Map<String, Value> {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for class in objects.iter().filter_map(|object| self.of(object)) {
+            *counts.entry(class).or_default() += 1;
+        }
+        counts.into_iter().map(|(class, count)| (class.to_owned(), count.into())).collect()
+    }
+}
+
+/// Why an object is not ready.
+fn reason(object: &Value) -> Option<&str> {
+    let ready = condition(object, "Ready").filter(|it| text_at(it, "/status") == "False")?;
+    Some(text_at(ready, "/reason"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Classes;
+
+    fn event(at: &str, reason: &str, class: &str) -> Value {
+        json!({
+            "involvedObject": {"uid": "1"}, "reason": reason, "lastTimestamp": at,
+            "metadata": {"annotations": {"sluice.dev/error-class": class}},
+        })
+    }
+
+    fn object(status: &str, reason: &str) -> Value {
+        let ready = json!({"type": "Ready", "status": status, "reason": reason});
+        json!({"metadata": {"uid": "1"}, "status": {"conditions": [ready]}})
+    }
+
+    #[test]
+    fn the_newest_event_tells_and_else_the_reason() {
+        let classes = Classes::of_events(vec![
+            event("2026-01-01T00:00:02Z", "ReconciliationFailed", "quota"),
+            event("2026-01-01T00:00:01Z", "ReconciliationFailed", "rbac"),
+            json!({"involvedObject": {"uid": "1"}, "reason": "PruneFailed"}),
+        ]);
+        let failing = object("False", "ReconciliationFailed");
+        assert_eq!(classes.of(&failing), Some("quota"));
+        assert_eq!(classes.of(&object("True", "ReconciliationFailed")), None);
+        assert_eq!(classes.of(&object("False", "PruneFailed")), None);
+        assert_eq!(classes.of(&object("False", "BuildFailed")), Some("desired-state"));
+        let counted = classes.count(&[failing, object("False", "DependencyNotReady")]);
+        assert_eq!(Value::from(counted), json!({"dependency": 1, "quota": 1}));
+    }
+}
