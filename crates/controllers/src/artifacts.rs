@@ -18,6 +18,9 @@ use crate::compute::Compute;
 /// How many bytes of unpacked artifacts are kept for the next build.
 const KEPT: u64 = 256 << 20;
 
+/// How many unpacked artifacts are kept at most, however small.
+const MOST: usize = 4096;
+
 /// Why an artifact could not be had.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ArtifactError {
@@ -108,10 +111,16 @@ impl Artifacts {
                 let packed = self.packed.fetch(artifact).await?;
                 let unpacked =
                     self.compute.run(move || unpack(&packed, ArchiveLimits::default())).await;
-                unpacked.map(Arc::new).map_err(|error| ArtifactError::Failed(error.to_string()))
+                unpacked.map(Arc::new).map_err(|error| ArtifactError::Failed(words(&error)))
             })
-            .await?;
-        let tree = Arc::clone(tree);
+            .await;
+        let tree = match tree {
+            Ok(tree) => Arc::clone(tree),
+            Err(error) => {
+                self.forget(&artifact.digest, &slot);
+                return Err(error);
+            }
+        };
         self.trim();
         Ok(tree)
     }
@@ -127,17 +136,31 @@ impl Artifacts {
         slot
     }
 
+    /// What could not be had takes no place, unless somebody else waits for it there.
+    fn forget(&self, digest: &str, slot: &Slot) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        // One is ours, and one is in the list.
+        let is_idle = |it: &Slot| it.get().is_none() && Arc::strong_count(it) <= 2;
+        slots.retain(|(known, it)| known != digest || !Arc::ptr_eq(it, slot) || !is_idle(it));
+    }
+
     /// Lets go of the oldest beyond what is kept; the one used last always stays.
     fn trim(&self) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let size = |slot: &Slot| slot.get().map_or(0, |tree| tree.size());
         let mut total: u64 = slots.iter().map(|(_, slot)| size(slot)).sum();
-        while total > KEPT && slots.len() > 1 {
+        while (total > KEPT || slots.len() > MOST) && slots.len() > 1 {
             if let Some((_, slot)) = slots.pop_front() {
                 total = total.saturating_sub(size(&slot));
             }
         }
     }
+}
+
+/// An error with its causes.
+fn words(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// The files of an artifact as the kustomize engine asks for them: below a directory, and without links,
@@ -223,7 +246,43 @@ pub fn inside(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::inside;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::FutureExt as _;
+    use futures::future::BoxFuture;
+    use sluice_api::shared::artifact::Artifact;
+
+    use super::{ArtifactError, Artifacts, Packed, inside};
+    use crate::compute::Compute;
+
+    /// Nothing that can be unpacked.
+    #[derive(Default)]
+    struct Rotten(AtomicUsize);
+
+    impl Packed for Rotten {
+        fn fetch<'a>(
+            &'a self,
+            _: &'a Artifact,
+        ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            futures::future::ready(Ok(bytes::Bytes::from_static(b"rotten"))).boxed()
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_unpacked_takes_no_place_and_is_tried_again() {
+        let packed = Arc::new(Rotten::default());
+        let artifacts = Artifacts::new(Arc::clone(&packed) as _, Compute::Inline);
+        for number in 0..10 {
+            let digest = format!("sha256:{}", number / 2);
+            let artifact = Artifact { digest, ..Artifact::default() };
+            let both = futures::join!(artifacts.tree(&artifact), artifacts.tree(&artifact));
+            assert!(both.0.is_err() && both.1.is_err());
+        }
+        assert_eq!(artifacts.slots.lock().unwrap().len(), 0);
+        assert_eq!(packed.0.load(Ordering::Relaxed), 20, "each is another try");
+    }
 
     #[test]
     fn paths_stay_inside_the_artifact() {
