@@ -7,7 +7,7 @@ use sluice_api::names::finalizers::FLUX;
 use sluice_runtime::events::Severity;
 use sluice_runtime::queue::Next;
 use sluice_runtime::status::patch_metadata;
-use sluice_ssa::{Applier, DeleteOptions, Inventory, Owner, Removal};
+use sluice_ssa::{Action, Applier, DeleteOptions, Inventory, Owner, Removal};
 use tracing::error;
 
 use super::Kustomizations;
@@ -26,12 +26,16 @@ impl Kustomizations {
         let spec = &pass.object.spec;
         let removal =
             Removal::of(spec.deletion_policy.as_ref(), spec.prune, spec.suspend.unwrap_or(false));
-        if removal != Removal::Keep
-            && let Err(message) = self.remove_all(pass, removal).await
-        {
-            error!(object = %pass.key, error = message, "pruning for deleted resource failed");
-            pass.event(Severity::Error, "pruning for deleted resource failed");
-            return Next::Backoff;
+        if removal != Removal::Keep {
+            match self.remove_all(pass, removal).await {
+                Ok(kept) if kept.is_empty() => {}
+                Ok(kept) => return self.linger(pass, &kept).await,
+                Err(message) => {
+                    error!(object = %pass.key, error = message, "pruning for deleted resource failed");
+                    pass.event(Severity::Error, "pruning for deleted resource failed");
+                    return Next::Backoff;
+                }
+            }
         }
         let rest: Vec<String> = finalizers.into_iter().filter(|name| name != FLUX).collect();
         let patch =
@@ -48,18 +52,32 @@ impl Kustomizations {
         }
     }
 
-    async fn remove_all(&self, pass: &Pass<'_>, removal: Removal) -> Result<(), String> {
-        let Some(stored) = &pass.status.inventory else { return Ok(()) };
+    /// Others want what still bears our labels, and have not taken it yet: until they have, or no longer want
+    /// it, nobody but us remembers it. `deletionPolicy: Orphan` lets go at once.
+    async fn linger(&self, pass: &mut Pass<'_>, kept: &Inventory) -> Next {
+        pass.status.inventory = Some(kept.write());
+        match pass.write().await {
+            Ok(()) => Next::After(self.context.settings.requeue_dependency),
+            Err(error) => {
+                error!(object = %pass.key, %error, "status not written");
+                Next::Backoff
+            }
+        }
+    }
+
+    /// Deletes what was applied; gives what stays for others and is still marked as ours.
+    async fn remove_all(&self, pass: &mut Pass<'_>, removal: Removal) -> Result<Inventory, String> {
+        let Some(stored) = &pass.status.inventory else { return Ok(Inventory::default()) };
         let inventory = Inventory::read(stored).map_err(|error| error.to_string())?;
         if inventory.is_empty() {
-            return Ok(());
+            return Ok(inventory);
         }
         if !self.can_impersonate(&pass.object).await? {
             // Nobody may delete them any more; they stay, and that is said.
             let names: Vec<String> = inventory.keys().iter().map(ToString::to_string).collect();
             let message = format!("unable to prune objects: \n{}", names.join("\n"));
             pass.event(Severity::Error, &message);
-            return Ok(());
+            return Ok(Inventory::default());
         }
         let target = self.target(&pass.object).await.map_err(|stop| stop.to_string())?;
         let owner = Owner::kustomize();
@@ -68,14 +86,16 @@ impl Kustomizations {
         let mut options = DeleteOptions::kustomize(&owner, &pass.key.name, &pass.key.namespace);
         // What another has taken over from the source stays for it.
         let claimed = self.claimed(&pass.object, &applier, inventory.keys(), None).await;
-        options.spared = claimed.into_keys().collect();
+        options.spared = claimed.keys().cloned().collect();
         let changes = applier
             .delete(inventory.keys().to_vec(), &options)
             .await
             .map_err(|error| error.to_string())?;
-        let log = changes.to_string();
+        pass.conditions.set_now(self.context.clock.now());
+        let kept = self.keep(pass, &changes, &claimed);
+        let log = changes.without(Action::Unchanged).to_string();
         if log.is_empty() {
-            return Ok(());
+            return Ok(kept);
         }
         pass.event(Severity::Info, &log);
         if removal == Removal::DeleteAndWait {
@@ -85,6 +105,6 @@ impl Kustomizations {
                 pass.event(Severity::Error, "failed to wait for resources termination");
             }
         }
-        Ok(())
+        Ok(kept)
     }
 }

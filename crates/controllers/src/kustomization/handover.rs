@@ -4,7 +4,7 @@
 //! cluster. What another wants follows from its own source as it is now: from its inventory if it has applied
 //! just that, from a build of it otherwise. So it does not matter which of the two is worked on first, nor
 //! whether the other is suspended, waits for us, or fails. While the object still bears our labels it stays
-//! in our inventory; nothing is orphaned if the other changes its mind.
+//! in our inventory, even if we are deleted; nothing is orphaned if the other changes its mind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

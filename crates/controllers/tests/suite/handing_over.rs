@@ -1,5 +1,6 @@
 //! Objects that move from one Kustomization to another are never deleted, whoever comes first.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -175,7 +176,13 @@ async fn the_owner_itself_may_go_in_the_same_commit() {
     tokio::time::sleep(Duration::from_mins(2)).await;
     ground.delete(&old()).await;
     tokio::time::sleep(Duration::from_mins(2)).await;
-    assert!(ground.get(&old()).await.is_none());
+    // Until the new one has them, the old one remembers them.
+    let lingering = ground.get(&old()).await.expect("it is still needed");
+    let remembered: BTreeSet<String> = inventory(&lingering).into_iter().collect();
+    let both = ["apps_a__ConfigMap", "apps_x__ConfigMap"].map(str::to_owned);
+    assert_eq!(remembered, BTreeSet::from(both));
+    let words = "stays for Kustomization apps/new";
+    assert!(said(&lingering, "HandingOver").contains(words), "{}", said(&lingering, "HandingOver"));
     assert_eq!(self::uid(&ground).await, uid);
     ground.apply(new()).await;
     ground
@@ -185,6 +192,26 @@ async fn the_owner_itself_may_go_in_the_same_commit() {
         .await;
     assert_eq!(self::uid(&ground).await, uid);
     assert!(ground.get(&config_map("a")).await.is_some());
+    tokio::time::sleep(Duration::from_secs(35)).await;
+    assert!(ground.get(&old()).await.is_none(), "it has nothing left to remember");
+}
+
+/// The new owner changes its mind after the old one was deleted, and before it took anything.
+#[tokio::test(start_paused = true)]
+async fn who_is_deleted_remembers_until_nobody_wants_it() {
+    let (ground, _) = installed().await;
+    ground.apply(kustomization(NEW, "new", json!({"suspend": true}))).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let moved = commit(&ground, "x is the new one's", &after());
+    ground.until(&old(), |it| is_at(it, &moved)).await;
+    ground.delete(&old()).await;
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    assert!(ground.get(&config_map("a")).await.is_none(), "nobody else wants it");
+    assert!(ground.get(&config_map("x")).await.is_some(), "the new one wants it");
+    commit(&ground, "x is nobody's", &[("new/b.yaml", config_map_file("b", "1"))]);
+    tokio::time::sleep(Duration::from_mins(3)).await;
+    assert!(ground.get(&config_map("x")).await.is_none(), "nobody is left who would delete it");
+    assert!(ground.get(&old()).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
