@@ -19,6 +19,8 @@ use sluice_base::clock::Clock;
 use tokio::sync::mpsc;
 use tracing::debug;
 
+use crate::conditions::trim;
+
 /// How many events may wait to be sent; more are dropped.
 const WAITING: usize = 1000;
 /// How many events are remembered for counting.
@@ -80,6 +82,13 @@ impl Event {
     }
 }
 
+impl Event {
+    /// Where it is kept: beside its object.
+    fn namespace(&self) -> &str {
+        self.object.namespace.as_deref().unwrap_or("default")
+    }
+}
+
 /// Sends a payload to the notification receiver.
 pub trait Notify: Send + Sync {
     /// Posts the payload; how it went is only logged.
@@ -115,8 +124,9 @@ impl Recorder {
         (Self { queue, clock }, sender.run(events))
     }
 
-    /// Takes an event.
-    pub fn record(&self, event: Event) {
+    /// Takes an event; what it says is as bounded as what conditions say.
+    pub fn record(&self, mut event: Event) {
+        event.message = trim(&event.message);
         if let Err(error) = self.queue.try_send((self.clock.now(), event)) {
             debug!(%error, "event dropped");
         }
@@ -183,8 +193,7 @@ impl Sender {
 
     async fn tell_kubernetes(&mut self, when: Timestamp, event: &Event) -> Result<(), kube::Error> {
         let kind = if event.severity == Severity::Error { kind::WARNING } else { kind::NORMAL };
-        let namespace = event.object.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let api: Api<CoreEvent> = Api::namespaced(self.client.clone(), &namespace);
+        let api: Api<CoreEvent> = Api::namespaced(self.client.clone(), event.namespace());
         let uid = event.object.uid.clone().unwrap_or_default();
         let same = (uid, event.reason.clone(), event.message.clone(), kind);
         self.sequence += 1;
@@ -202,29 +211,8 @@ impl Sender {
                 other => return other.map(|_| ()),
             }
         }
-        let object = event.object.name.clone().unwrap_or_default();
-        let name =
-            format!("{object}.{:x}", when.as_nanosecond().wrapping_add(i128::from(self.sequence)));
-        let time = Some(MetaTime(when));
-        let core = CoreEvent {
-            metadata: ObjectMeta {
-                name: Some(name.clone()),
-                namespace: Some(namespace),
-                annotations: (!event.metadata.is_empty()).then(|| event.metadata.clone()),
-                ..ObjectMeta::default()
-            },
-            involved_object: event.object.clone(),
-            reason: Some(event.reason.clone()),
-            message: Some(event.message.clone()),
-            type_: Some(kind.to_owned()),
-            count: Some(1),
-            first_timestamp: time.clone(),
-            last_timestamp: time,
-            source: Some(EventSource { component: Some(self.controller.clone()), host: None }),
-            reporting_component: Some(self.controller.clone()),
-            reporting_instance: Some(String::new()),
-            ..CoreEvent::default()
-        };
+        let core = core_event(event, kind, &self.controller, when, self.sequence);
+        let name = core.metadata.name.clone().unwrap_or_default();
         api.create(&PostParams::default(), &core).await?;
         self.remember(same, name);
         Ok(())
@@ -238,5 +226,37 @@ impl Sender {
             }
         }
         self.told.insert(same, Told { name, count: 1, order: self.sequence });
+    }
+}
+
+/// An event as Kubernetes keeps it, new, as client-go makes it.
+pub(crate) fn core_event(
+    event: &Event,
+    kind: &str,
+    reporter: &str,
+    when: Timestamp,
+    sequence: u64,
+) -> CoreEvent {
+    let object = event.object.name.clone().unwrap_or_default();
+    let moment = when.as_nanosecond().wrapping_add(i128::from(sequence));
+    let time = Some(MetaTime(when));
+    CoreEvent {
+        metadata: ObjectMeta {
+            name: Some(format!("{object}.{moment:x}")),
+            namespace: Some(event.namespace().to_owned()),
+            annotations: (!event.metadata.is_empty()).then(|| event.metadata.clone()),
+            ..ObjectMeta::default()
+        },
+        involved_object: event.object.clone(),
+        reason: Some(event.reason.clone()),
+        message: Some(event.message.clone()),
+        type_: Some(kind.to_owned()),
+        count: Some(1),
+        first_timestamp: time.clone(),
+        last_timestamp: time,
+        source: Some(EventSource { component: Some(reporter.to_owned()), host: None }),
+        reporting_component: Some(reporter.to_owned()),
+        reporting_instance: Some(String::new()),
+        ..CoreEvent::default()
     }
 }

@@ -1,16 +1,23 @@
 //! One at a time: leases, taken and kept as client-go's leader election does it, under upstream's names. Whoever
 //! else keeps to them, ours or Flux's own controllers, does not run at the same time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::core::v1::{Event as CoreEvent, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
+use sluice_api::names::events::kind;
 use sluice_base::clock::Clock;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, info};
 
+use crate::events::{Event, Severity, core_event};
+
+/// How long an event about a lease may take to be told.
+const TOLD_WITHIN: Duration = Duration::from_secs(2);
 /// How far tries are spread, as a share of the pause between them.
 const JITTER: f64 = 1.2;
 
@@ -59,6 +66,7 @@ pub struct Candidate {
 /// What was last seen of a lease, and when it changed by the candidate's own clock: others' clocks are not
 /// trusted.
 struct Seen {
+    metadata: ObjectMeta,
     spec: LeaseSpec,
     since: Instant,
 }
@@ -89,6 +97,7 @@ impl Candidate {
             sleep(held.candidate.terms.retry.mul_f64(spread)).await;
         }
         info!(lease = held.candidate.name, "successfully acquired lease");
+        held.tell("became leader").await;
         held
     }
 
@@ -118,6 +127,40 @@ impl Held {
         }
     }
 
+    /// Tells of the lease as client-go's lock does. Nobody waits long for that.
+    async fn tell(&self, what: &str) {
+        let Some(seen) = &self.seen else { return };
+        let Candidate { client, identity, clock, namespace, .. } = &self.candidate;
+        let event = Event {
+            object: ObjectReference {
+                api_version: Some("coordination.k8s.io/v1".to_owned()),
+                kind: Some("Lease".to_owned()),
+                namespace: Some(namespace.clone()),
+                name: seen.metadata.name.clone(),
+                uid: seen.metadata.uid.clone(),
+                resource_version: seen.metadata.resource_version.clone(),
+                field_path: None,
+            },
+            annotations: BTreeMap::new(),
+            severity: Severity::Info,
+            reason: "LeaderElection".to_owned(),
+            message: format!("{identity} {what}"),
+            metadata: BTreeMap::new(),
+        };
+        let core = core_event(&event, kind::NORMAL, identity, clock.now(), 0);
+        let api: Api<CoreEvent> = Api::namespaced(client.clone(), namespace);
+        match timeout(TOLD_WITHIN, api.create(&PostParams::default(), &core)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => debug!(%error, "event about a lease not told"),
+            Err(_) => debug!("event about a lease not told in time"),
+        }
+    }
+
+    /// Tells that nothing that needs the lease goes on. Only for who has stopped already.
+    pub async fn stopped(self) {
+        self.tell("stopped leading").await;
+    }
+
     /// Lets the lease go, so that the next one need not wait. Only for who has stopped already.
     pub async fn release(self) {
         let Some(seen) = &self.seen else { return };
@@ -142,6 +185,7 @@ impl Held {
         if let Err(error) = released.await {
             debug!(%error, "lease not released");
         }
+        self.tell("stopped leading").await;
     }
 
     /// Whether somebody else has it by now.
@@ -183,7 +227,8 @@ impl Held {
         };
         let there = lease.spec.clone().unwrap_or_default();
         if self.seen.as_ref().is_none_or(|seen| seen.spec != there) {
-            self.seen = Some(Seen { spec: there.clone(), since: Instant::now() });
+            let metadata = lease.metadata.clone();
+            self.seen = Some(Seen { metadata, spec: there.clone(), since: Instant::now() });
         }
         let is_ours = holder(&lease) == self.candidate.identity;
         let good_for = u64::try_from(there.lease_duration_seconds.unwrap_or_default()).unwrap_or(0);
@@ -207,8 +252,8 @@ impl Held {
     }
 
     fn note(&mut self, lease: Lease) {
-        let spec = lease.spec.unwrap_or_default();
-        self.seen = Some(Seen { spec, since: Instant::now() });
+        let Lease { metadata, spec } = lease;
+        self.seen = Some(Seen { metadata, spec: spec.unwrap_or_default(), since: Instant::now() });
     }
 }
 
@@ -223,6 +268,8 @@ mod tests {
 
     use jiff::{SignedDuration, Timestamp};
     use k8s_openapi::api::coordination::v1::Lease;
+    use k8s_openapi::api::core::v1::Event;
+    use kube::api::ListParams;
     use kube::{Api, Client};
     use sluice_base::clock::Clock;
     use sluice_cluster::Cluster;
@@ -257,6 +304,31 @@ mod tests {
         (spec.holder_identity.unwrap(), spec.lease_transitions.unwrap())
     }
 
+    /// What is told about the lease, in its order, in the form in which client-go tells it.
+    async fn events(cluster: &Cluster) -> Vec<String> {
+        let api: Api<Event> = Api::default_namespaced(Client::new(cluster.service(), "default"));
+        let mut found = api.list(&ListParams::default()).await.unwrap().items;
+        // Their names end with the moment, in hexadecimal digits.
+        found.sort_by_key(|event| {
+            event.metadata.name.as_ref().map(|name| (name.len(), name.clone()))
+        });
+        let lease: Api<Lease> = Api::default_namespaced(Client::new(cluster.service(), "default"));
+        let name = "kustomize-controller-leader-election";
+        let uid = lease.get(name).await.unwrap().metadata.uid;
+        for event in &found {
+            let about = &event.involved_object;
+            assert_eq!((about.name.as_deref(), &about.uid), (Some(name), &uid));
+            assert_eq!(about.kind.as_deref(), Some("Lease"));
+            assert_eq!(about.api_version.as_deref(), Some("coordination.k8s.io/v1"));
+            assert_eq!(event.type_.as_deref(), Some("Normal"));
+            assert_eq!(event.reason.as_deref(), Some("LeaderElection"));
+            let by = event.source.as_ref().and_then(|source| source.component.clone()).unwrap();
+            assert!(event.message.as_ref().unwrap().starts_with(&by), "{by}");
+            assert_eq!(event.reporting_component.as_ref(), Some(&by));
+        }
+        found.into_iter().filter_map(|event| event.message).collect()
+    }
+
     fn cluster() -> Cluster {
         Cluster::builder().seed(1).rollouts(false).workloads(false).build()
     }
@@ -283,6 +355,10 @@ mod tests {
         assert_eq!(holder(&cluster).await, ("second".to_owned(), 1));
         // One that dies without a word is waited for.
         drop(second);
+        assert_eq!(
+            events(&cluster).await,
+            ["first became leader", "first stopped leading", "second became leader"]
+        );
         let started = Instant::now();
         candidate(&cluster, "third").acquire().await;
         let waited = started.elapsed();
@@ -308,7 +384,12 @@ mod tests {
         first.keep().await;
         let lost = Instant::now();
         cluster.faults().clear();
+        first.stopped().await;
         let begun = second.await.unwrap();
+        assert_eq!(
+            events(&cluster).await,
+            ["first became leader", "first stopped leading", "second became leader"]
+        );
         assert!(lost < begun, "{:?}", begun.duration_since(lost));
     }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::select_all;
+use futures::future::{join_all, select_all};
 use sluice_controllers::run::{Controller, World, run};
 use sluice_runtime::lease::{Candidate, Held, Terms};
 use sluice_runtime::metrics::names::LEADER;
@@ -90,11 +90,11 @@ impl Election {
             }
         };
         waiting.abort_all();
-        if self.release && outcome.is_ok() {
-            for lease in held.into_values() {
-                lease.release().await;
-            }
-        }
+        let lets_go = self.release && outcome.is_ok();
+        let ending = held
+            .into_values()
+            .map(async |lease| if lets_go { lease.release().await } else { lease.stopped().await });
+        join_all(ending).await;
         outcome
     }
 }
