@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 use sluice_base::clock::Clock;
 use sluice_cloud::{Answer, Environment, Http, Proxy};
@@ -407,6 +409,37 @@ impl Ground {
             lines.insert(at, format!("{} {}: {}", text("type"), text("reason"), text("message")));
         }
         lines.into_values().collect()
+    }
+
+    /// Reasons of the events about an object that say whose job it is, and what they say; in their order.
+    pub(crate) async fn classes(&self, name: &str) -> Vec<(String, String)> {
+        let api = self.api("v1", "Event", Some("apps"));
+        let list = api.list(&kube::api::ListParams::default()).await.unwrap();
+        let about = list.items.into_iter().filter(|it| it.data["involvedObject"]["name"] == name);
+        let mut found: BTreeMap<String, (String, String)> = BTreeMap::new();
+        for event in about {
+            let annotations = event.metadata.annotations.unwrap_or_default();
+            if let Some(class) = annotations.get("sluice.dev/error-class") {
+                let reason = event.data["reason"].as_str().unwrap_or_default().to_owned();
+                found.insert(event.metadata.name.unwrap(), (reason, class.clone()));
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// All that Ready says about an object from here on, in its order.
+    pub(crate) fn listen(&self, object: &Value) -> Arc<Mutex<Vec<String>>> {
+        let (api, name) = self.api_of(object);
+        let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+        let log = Arc::clone(&heard);
+        tokio::spawn(async move {
+            let only = watcher::Config::default().fields(&format!("metadata.name={name}"));
+            let mut events = std::pin::pin!(watcher::watcher(api, only).applied_objects());
+            while let Some(Ok(found)) = events.next().await {
+                log.lock().unwrap().push(said(&serde_json::to_value(found).unwrap(), "Ready"));
+            }
+        });
+        heard
     }
 }
 

@@ -60,12 +60,20 @@ async fn what_never_gets_well_is_told_and_a_new_commit_ends_the_wait() {
             said(it, "Healthy").starts_with("Unknown Progressing: Running health checks")
         })
         .await;
+    let heard = ground.listen(&app);
     let file = config_map_file("a", "1");
     let mended = ground.commit("nothing large", &[("app/a.yaml", &file)]);
     let expected = format!("True ReconciliationSucceeded: Applied revision: {mended}");
     let started = tokio::time::Instant::now();
     ground.until_ready_says(&app, &expected).await;
     assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
+    let canceled =
+        "False HealthCheckCanceled: New reconciliation triggered by GitRepository/apps/platform";
+    let heard = heard.lock().unwrap().clone();
+    assert!(heard.iter().any(|it| it == canceled), "{heard:#?}");
+    let events = ground.events("app").await;
+    let told = "Normal HealthCheckCanceled: Health checks canceled due to new reconciliation triggered by GitRepository/apps/platform";
+    assert!(events.iter().any(|it| it == told), "{events:#?}");
     ground.commit("too large again", &[("app/web.yaml", &too_large)]);
     let failed =
         ground.until(&app, |it| said(it, "Ready").starts_with("False HealthCheckFailed")).await;

@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod access;
+mod bad_input;
 mod buckets;
 mod clouds;
+mod classes;
 mod decryption;
 mod depending;
 mod drifting;
+mod drifting_elsewhere;
 mod failures;
 mod fields;
 mod generators;
