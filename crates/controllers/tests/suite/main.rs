@@ -5,8 +5,8 @@
 mod access;
 mod bad_input;
 mod buckets;
-mod clouds;
 mod classes;
+mod clouds;
 mod decryption;
 mod depending;
 mod drifting;
