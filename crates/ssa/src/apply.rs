@@ -17,7 +17,7 @@ use sluice_base::clock::Clock;
 use crate::change::{Action, ChangeSet};
 use crate::class::ErrorClass;
 use crate::discovery::Discovery;
-use crate::failure::{ApplyError, Failure, Place};
+use crate::failure::{ApiError, ApplyError, Failure, Place};
 use crate::health::HealthChecks;
 use crate::metadata::Owner;
 use crate::object::ObjectKey;
@@ -151,7 +151,9 @@ impl Applier {
                 None => match self.discovery.resolve(&self.client, &key).await {
                     Ok(resource) => resource.namespaced,
                     // A kind nobody serves cannot be applied, and so need not be remembered.
-                    Err(_) => continue,
+                    Err(ApiError::NoMatch { .. }) => continue,
+                    // Nobody answered this time; the next one who asks may be told.
+                    Err(_) => true,
                 },
             };
             if !namespaced {

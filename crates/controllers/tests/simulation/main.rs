@@ -30,11 +30,12 @@ const FEW: u64 = 6;
 const MANY: u64 = 80;
 
 /// Rules whose absence the first seeds show.
-const QUICK: [SafetyRule; 5] = [
+const QUICK: [SafetyRule; 6] = [
     SafetyRule::PruneAfterWholeApply,
     SafetyRule::PruneOnlyOwn,
-    SafetyRule::DeleteVeryObject,
+    SafetyRule::EmptyBuildPrunesNothing,
     SafetyRule::FailedApplyIsRemembered,
+    SafetyRule::FailedPruneIsRemembered,
     SafetyRule::WantedElsewhereStays,
 ];
 

@@ -51,6 +51,8 @@ struct Known {
     taken: BTreeSet<Thing>,
     /// Annotations that users put on objects, by uid.
     notes: BTreeMap<String, String>,
+    /// Things that a Kustomization forgot while they were there and its own.
+    forgotten: BTreeSet<String>,
 }
 
 /// What happened.
@@ -120,6 +122,11 @@ impl Facts {
         self.known().taken.contains(thing)
     }
 
+    /// What was forgotten, and must not have been.
+    pub(crate) fn forgotten(&self) -> Vec<String> {
+        self.known().forgotten.iter().cloned().collect()
+    }
+
     /// What must not have gone, and did.
     pub(crate) fn wrong_deletions(&self) -> Vec<String> {
         let known = self.known();
@@ -186,6 +193,7 @@ pub(crate) fn observe(user: &User, facts: &Arc<Facts>) -> tokio::task::JoinSet<(
             }
         });
     }
+    tasks.spawn(watch_inventories(user.clone(), Arc::clone(facts)));
     let (api, facts) = (user.repositories(), Arc::clone(facts));
     tasks.spawn(async move {
         let mut events = std::pin::pin!(watcher(api, Config::default()));
@@ -199,6 +207,44 @@ pub(crate) fn observe(user: &User, facts: &Arc<Facts>) -> tokio::task::JoinSet<(
         }
     });
     tasks
+}
+
+/// Looks at everything that leaves an inventory: what is still there and still bears the labels of its
+/// Kustomization must not, whatever comes after.
+async fn watch_inventories(user: User, facts: Arc<Facts>) {
+    let mut before: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut events = std::pin::pin!(watcher(user.kustomizations(), Config::default()));
+    while let Some(event) = events.next().await {
+        let Ok(Event::Apply(object) | Event::InitApply(object)) = event else { continue };
+        let (name, uid) = (object.metadata.name.clone().unwrap(), object.metadata.uid.clone());
+        let now = inventory(&object);
+        let known = before.insert(uid.clone().unwrap(), now.clone()).unwrap_or_default();
+        for id in known.difference(&now) {
+            let Some(thing) = Thing::of_id(id) else { continue };
+            if !is_owned(&user, &thing, &name).await {
+                continue;
+            }
+            let holder = user.kustomizations().get_opt(&name).await.unwrap();
+            let forgets =
+                holder.is_some_and(|it| it.metadata.uid == uid && !inventory(&it).contains(id));
+            if forgets && is_owned(&user, &thing, &name).await {
+                facts.known().forgotten.insert(format!("{name} forgot {thing:?}"));
+            }
+        }
+    }
+}
+
+/// Whether a thing is there to stay and bears the labels of a Kustomization.
+async fn is_owned(user: &User, thing: &Thing, by: &str) -> bool {
+    let found = user.get(thing).await.filter(|it| it.metadata.deletion_timestamp.is_none());
+    let labels = found.and_then(|found| found.metadata.labels).unwrap_or_default();
+    labels.get(OWNER).is_some_and(|owner| owner == by)
+}
+
+fn inventory(object: &DynamicObject) -> BTreeSet<String> {
+    let entries = object.data.pointer("/status/inventory/entries").and_then(Value::as_array);
+    let ids = entries.into_iter().flatten().filter_map(|entry| entry["id"].as_str());
+    ids.map(str::to_owned).collect()
 }
 
 fn revision(object: &DynamicObject) -> Option<String> {

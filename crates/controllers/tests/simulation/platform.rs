@@ -57,6 +57,13 @@ impl Thing {
         object
     }
 
+    /// The thing that an inventory names so.
+    pub(crate) fn of_id(id: &str) -> Option<Self> {
+        let [_, name, _, kind] = id.split('_').collect::<Vec<_>>()[..] else { return None };
+        let known = KINDS.iter().find(|(known, ..)| *known == kind)?;
+        Some(Self { kind: known.0, name: name.to_owned() })
+    }
+
     /// How an inventory names it.
     pub(crate) fn id(&self) -> String {
         let group = KINDS.iter().find(|it| it.0 == self.kind).unwrap().1;

@@ -321,6 +321,7 @@ impl Story {
             wrong = differences(&self.world, &self.platform, &revision, &self.alive).await;
         }
         wrong.extend(self.world.facts.wrong_deletions());
+        wrong.extend(self.world.facts.forgotten());
         wrong
     }
 }

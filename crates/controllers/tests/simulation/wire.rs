@@ -1,10 +1,12 @@
 //! The wire between the controllers and the cluster. What was sent arrives, whoever still waits for the answer;
 //! here crashes are triggered, and here others act at the worst of moments.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderValue, Request, Response};
 use kube::client::Body;
 use serde_json::Value;
@@ -26,6 +28,8 @@ pub(crate) const AGENT: &str = "sluice";
 
 /// How often, in a hundred, somebody replaces an object that is about to be deleted.
 const REPLACED: u64 = 25;
+/// How often, in a hundred, a crash waits until an inventory is told of.
+const WAITS: u64 = 40;
 /// How often, in a hundred, an artifact rots as soon as it is there.
 const ROTTEN: u64 = 10;
 
@@ -34,14 +38,18 @@ pub(crate) struct Wire {
     pub(crate) user: User,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) chance: Chance,
+    /// An inventory that was on its way when the controllers crashed, and is not there yet.
+    pub(crate) late: Mutex<Option<Late>>,
     pub(crate) facts: Arc<Facts>,
     pub(crate) began: Instant,
     /// Everything that was sent, and what came back.
     pub(crate) trace: Mutex<Vec<String>>,
     /// Told when the controllers are to crash.
     pub(crate) crash: Notify,
-    /// How many requests are left until then.
-    pub(crate) fuse: Mutex<Option<u64>>,
+    /// What leads there, once it is lit.
+    pub(crate) fuse: Mutex<Option<Fuse>>,
+    /// Chance of its own for that, so that it changes nothing else.
+    pub(crate) worst: Chance,
     /// Whether others act at the worst of moments.
     pub(crate) mischief: AtomicBool,
 }
@@ -53,20 +61,24 @@ impl Wire {
         self.trace.lock().unwrap().push(format!("{at:>7} {line}"));
     }
 
-    /// Lets the controllers crash after so many requests.
+    /// Lets the controllers crash after so many requests, or some time later: when they tell of an inventory.
     pub(crate) fn light(&self, requests: u64) {
-        self.fuse.lock().unwrap().get_or_insert(requests);
+        let waits = self.worst.percent(WAITS);
+        self.fuse.lock().unwrap().get_or_insert(Fuse { left: requests, waits });
     }
 
-    fn burn(&self) -> bool {
+    fn burn(&self, tells: bool) -> bool {
         let mut fuse = self.fuse.lock().unwrap();
-        match *fuse {
-            Some(0) => {
-                *fuse = None;
-                true
+        match &mut *fuse {
+            Some(Fuse { left: 0, waits }) => {
+                let burns = tells || !*waits;
+                if burns {
+                    *fuse = None;
+                }
+                burns
             }
-            Some(left) => {
-                *fuse = Some(left - 1);
+            Some(fuse) => {
+                fuse.left -= 1;
                 false
             }
             None => false,
@@ -78,35 +90,57 @@ impl Wire {
         self: Arc<Self>,
         request: Request<Body>,
     ) -> Result<Response<body::Body>, ConnectionLost> {
-        if self.burn() {
-            self.note(&format!("CRASH at {} {}", request.method(), request.uri()));
+        let (mut head, body) = request.into_parts();
+        head.headers.insert(http::header::USER_AGENT, HeaderValue::from_static(AGENT));
+        let body = body.collect_bytes().await.unwrap();
+        let ids = inventory(head.uri.path(), &body);
+        if self.burn(ids.is_some()) {
+            self.note(&format!("CRASH at {} {}", head.method, head.uri));
             self.crash.notify_one();
             if self.chance.percent(50) {
                 // It was never sent.
                 return std::future::pending().await;
             }
+            if let Some(ids) = ids {
+                self.note("its inventory arrives later");
+                *self.late.lock().unwrap() = Some(Late { head, body, ids });
+                return std::future::pending().await;
+            }
         }
-        let carried = tokio::spawn(self.carry(request));
+        let carried = tokio::spawn(self.carry(head, body));
         carried.await.unwrap_or(Err(ConnectionLost::Reset))
     }
 
     async fn carry(
         self: Arc<Self>,
-        request: Request<Body>,
+        head: Parts,
+        body: Bytes,
     ) -> Result<Response<body::Body>, ConnectionLost> {
-        let line = format!("{} {}", request.method(), request.uri());
-        let (mut parts, body) = request.into_parts();
-        let body = body.collect_bytes().await.unwrap();
-        parts.headers.insert(http::header::USER_AGENT, HeaderValue::from_static(AGENT));
         if self.mischief.load(Ordering::Relaxed) {
-            if parts.method == http::Method::DELETE {
-                self.replace(parts.uri.path()).await;
+            if head.method == http::Method::DELETE {
+                self.replace(head.uri.path()).await;
             }
-            if parts.uri.path().contains("/gitrepositories/") {
+            if head.uri.path().contains("/gitrepositories/") {
                 self.rot(&body).await;
             }
         }
-        let request = Request::from_parts(parts, http_body_util::Full::new(body));
+        let overtaken =
+            self.late.lock().unwrap().take_if(|late| late.is_behind(head.uri.path(), &body));
+        let answer = self.deliver(head, body).await;
+        if let Some(late) = overtaken {
+            self.note("what was on its way before the crash arrives");
+            let _ = self.deliver(late.head, late.body).await;
+        }
+        answer
+    }
+
+    async fn deliver(
+        &self,
+        head: Parts,
+        body: Bytes,
+    ) -> Result<Response<body::Body>, ConnectionLost> {
+        let line = format!("{} {}", head.method, head.uri);
+        let request = Request::from_parts(head, http_body_util::Full::new(body));
         let answer = self.inner.clone().oneshot(request).await;
         match &answer {
             Ok(answer) => self.note(&format!("{line} {}", answer.status().as_u16())),
@@ -141,6 +175,36 @@ impl Wire {
         self.note(&format!("the artifact {path} rots"));
         self.store.put(&Place::of_path(path).unwrap(), other).await.unwrap();
     }
+}
+
+/// What lets the controllers crash.
+pub(crate) struct Fuse {
+    /// How many requests are left until then.
+    left: u64,
+    /// Whether it then waits for the worst of moments, when an inventory is told of.
+    waits: bool,
+}
+
+/// A write of a process that is gone. It arrives at the worst of moments: when the next process has told of an
+/// inventory that this one knows less of.
+pub(crate) struct Late {
+    head: Parts,
+    body: Bytes,
+    ids: BTreeSet<String>,
+}
+
+impl Late {
+    fn is_behind(&self, path: &str, body: &Bytes) -> bool {
+        path == self.head.uri.path()
+            && inventory(path, body).is_some_and(|ids| !ids.is_subset(&self.ids))
+    }
+}
+
+/// The ids of the inventory that a request writes.
+fn inventory(path: &str, body: &Bytes) -> Option<BTreeSet<String>> {
+    let patch: Value = serde_json::from_slice(body).ok().filter(|_| path.ends_with("/status"))?;
+    let entries = patch.pointer("/status/inventory/entries")?.as_array()?;
+    Some(entries.iter().filter_map(|entry| entry["id"].as_str()).map(str::to_owned).collect())
 }
 
 /// The thing that a path names.

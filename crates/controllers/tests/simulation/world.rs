@@ -105,6 +105,8 @@ impl World {
             user: user.clone(),
             store: Arc::clone(&store),
             chance: chance.clone(),
+            late: Mutex::default(),
+            worst: Chance::seeded(!seed),
             facts: Arc::clone(&facts),
             began,
             trace: Mutex::default(),

@@ -1,6 +1,7 @@
 //! All that is wrong is told at once, with its class, and nothing is written where it matters.
 
 use serde_json::{Value, json};
+use sluice_cluster::faults::{Fault, Rule, Scope};
 use sluice_ssa::{Desired, ErrorClass, Place};
 
 use crate::ground::{Ground, config_map, deployment, options, owned, widget, widget_definition};
@@ -8,6 +9,20 @@ use crate::ground::{Ground, config_map, deployment, options, owned, widget, widg
 fn in_namespace(mut object: Value, namespace: &str) -> Value {
     object["metadata"]["namespace"] = json!(namespace);
     object
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_serves_is_not_remembered_and_what_nobody_knows_of_now_is() {
+    let ground = Ground::still();
+    let objects = owned(vec![config_map("a", "1"), widget("w", 1)]);
+    let names = || async {
+        let keys = ground.applier.identify(&objects).await;
+        keys.iter().map(|key| key.id.to_inventory()).collect::<Vec<_>>()
+    };
+    ground.cluster.faults().install(Rule::new(Scope::default(), Fault::Reset));
+    assert_eq!(names().await, ["default_a__ConfigMap", "default_w_example.com_Widget"]);
+    ground.cluster.faults().clear();
+    assert_eq!(names().await, ["default_a__ConfigMap"]);
 }
 
 #[tokio::test(start_paused = true)]
