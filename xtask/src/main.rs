@@ -3,6 +3,7 @@
 mod crds;
 mod fuzz;
 mod record;
+mod sbom;
 
 use std::process::ExitCode;
 
@@ -14,6 +15,7 @@ const CHORES: &[(&str, Chore)] = &[
     ("fuzz", fuzz::run),
     ("record", record::run),
     ("record-crds", crds::record),
+    ("sbom", sbom::run),
 ];
 
 fn main() -> ExitCode {
