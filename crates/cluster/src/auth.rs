@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 pub(crate) use attributes::{Attributes, Target};
 pub(crate) use authentication::{Authenticated, LEGACY_ISSUER, authenticate, authenticate_token};
 pub(crate) use authority::{Authority, ISSUER, Secret};
-pub(crate) use authorizer::{Authorizer, aggregate};
+pub(crate) use authorizer::{Authorizer, Decision, aggregate};
 pub(crate) use cover::missing;
 pub(crate) use impersonation::impersonate;
 pub(crate) use policy::Unresolved;
@@ -45,15 +45,19 @@ const UNAUTHENTICATED: &str = "system:unauthenticated";
 const ANONYMOUS: &str = "system:anonymous";
 
 /// The author of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct User {
     /// The name, such as `system:serviceaccount:NAMESPACE:NAME`.
+    #[serde(rename = "username", skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The uid, mostly empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// The groups, in the order they were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     /// Whatever else the authenticator knows.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, Vec<String>>,
 }
 

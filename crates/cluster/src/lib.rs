@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            HTTP request (in process, or TLS on loopback: serve)
-//!   service     who asks (auth), what goes wrong (faults), may they (auth), what for (request)
+//!   service     who asks (auth), what goes wrong (faults), may they (auth), what for (request), the log of it (audit)
 //!   endpoints   version, health, discovery, OpenAPI
 //!   verbs       get list watch create replace patch delete   subresources, reviews
 //!   decode      JSON, YAML, protobuf -> typed, defaulted object
@@ -19,6 +19,7 @@
 //! Start reading at [`Cluster`], then `service`, then `write`.
 
 mod admission;
+pub mod audit;
 pub mod auth;
 pub mod body;
 mod bootstrap;
@@ -64,6 +65,7 @@ use jiff::Timestamp;
 pub use serve::{ServeError, Served};
 pub use service::ClusterService;
 
+use crate::audit::{Audit, Sink};
 use crate::auth::User;
 use crate::faults::{Faults, Rule};
 use crate::service::Door;
@@ -84,6 +86,7 @@ pub struct Builder {
     private_keys: bool,
     tokens: Vec<(String, User)>,
     faults: Vec<Rule>,
+    audit: Audit,
 }
 
 impl Builder {
@@ -154,6 +157,13 @@ impl Builder {
         self
     }
 
+    /// Writes an audit event for each request; see [`audit`].
+    #[must_use]
+    pub fn audit(mut self, sink: Arc<dyn Sink>) -> Self {
+        self.audit = Audit(Some(sink));
+        self
+    }
+
     /// The cluster, with the objects of a fresh one. Call it on the runtime that will serve it: its
     /// clock is that runtime's.
     pub fn build(self) -> Cluster {
@@ -183,6 +193,7 @@ impl Cluster {
             private_keys: false,
             tokens: Vec::new(),
             faults: Vec::new(),
+            audit: Audit::default(),
         }
     }
 

@@ -67,9 +67,9 @@ impl Served {
                 biased;
                 Some(_) = connections.join_next() => {}
                 accepted = self.listener.accept() => {
-                    let Ok((stream, _)) = accepted else { continue };
+                    let Ok((stream, peer)) = accepted else { continue };
                     let _ = stream.set_nodelay(true);
-                    let (acceptor, service) = (self.acceptor.clone(), self.service.clone());
+                    let (acceptor, service) = (self.acceptor.clone(), self.service.of_peer(peer.ip()));
                     connections.spawn(async move {
                         let Ok(stream) = acceptor.accept(stream).await else { return };
                         let server = auto::Builder::new(TokioExecutor::new());

@@ -4,6 +4,7 @@
 //! purpose does so once it is known who asks.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,7 +15,8 @@ use futures::StreamExt as _;
 use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 
-use crate::auth::User;
+use crate::audit::Trail;
+use crate::auth::{Attributes, User};
 use crate::body::{self, Body};
 use crate::call::Call;
 use crate::faults::{ConnectionLost, Fate, Looked, Refusal, gone};
@@ -28,8 +30,8 @@ use crate::{auth, crd, endpoints, verbs};
 enum Failed {
     /// With a refusal.
     Told(Box<Status>),
-    /// Without a word.
-    Lost(ConnectionLost),
+    /// Without a word; the answer that was lost, if there was one.
+    Lost { why: ConnectionLost, answer: Option<Result<Box<Response<Body>>, Box<Status>>> },
 }
 
 impl From<Status> for Failed {
@@ -40,6 +42,16 @@ impl From<Status> for Failed {
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+/// A request that has been read.
+struct Arrived<'a> {
+    parts: &'a http::request::Parts,
+    path: String,
+    info: RequestInfo,
+    query: Query,
+    /// The body, or that it is too large, which only those learn that may make the request.
+    body: Result<Bytes, Status>,
+}
 
 /// How a request reached the server, which decides what an absent credential means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +67,18 @@ pub(crate) enum Door {
 pub struct ClusterService {
     state: Arc<State>,
     door: Door,
+    /// The other end of the connection; none within the process.
+    peer: Option<IpAddr>,
 }
 
 impl ClusterService {
     pub(crate) fn new(state: Arc<State>, door: Door) -> Self {
-        Self { state, door }
+        Self { state, door, peer: None }
+    }
+
+    /// The same for one connection.
+    pub(crate) fn of_peer(&self, peer: IpAddr) -> Self {
+        Self { peer: Some(peer), ..self.clone() }
     }
 
     /// Answers one request. A failure is an answer, unless a fault takes the connection away.
@@ -74,18 +93,31 @@ impl ClusterService {
         let wanted = negotiate::negotiate(&parts.headers, &query);
         // Whoever accepts nothing that is served is told so in a form for people.
         let encoding = wanted.as_ref().map_or(Encoding::Indented, |wanted| wanted.encoding);
-        let result = match Limited::new(body, BODY_LIMIT).collect().await {
-            Ok(collected) => self.route(&parts, query, collected.to_bytes()).await,
-            Err(_) => Err(Failed::from(Status::new(
-                413,
-                "RequestEntityTooLarge",
-                format!("Request entity too large: limit is {BODY_LIMIT}"),
-            ))),
-        };
+        let path = percent_decode(parts.uri.path(), false);
+        let info = RequestInfo::parse(&parts.method, &path, &query);
+        let mut trail = Trail::begin(&self.state, &audit_id, &parts, &info, self.peer);
+        let body = Limited::new(body, BODY_LIMIT).collect().await;
+        let body = body.map(http_body_util::Collected::to_bytes).map_err(|_| {
+            let message = format!("Request entity too large: limit is {BODY_LIMIT}");
+            Status::new(413, "RequestEntityTooLarge", message)
+        });
+        let request = Arrived { parts: &parts, path, info, query, body };
+        let result = self.route(request, &mut trail).await;
         let mut response = match result {
-            Ok(response) => response,
-            Err(Failed::Told(status)) => body::failure(encoding, &status),
-            Err(Failed::Lost(lost)) => return Err(lost),
+            Ok(response) => trail.answered(response),
+            Err(Failed::Told(status)) => {
+                trail.failed(&status);
+                body::failure(encoding, &status)
+            }
+            Err(Failed::Lost { why, answer }) => {
+                // What the server did is in its log, whether or not the client learns of it.
+                match answer {
+                    None => {}
+                    Some(Ok(answer)) => drop(trail.answered(*answer)),
+                    Some(Err(status)) => trail.failed(&status),
+                }
+                return Err(why);
+            }
         };
         if parts.method == http::Method::HEAD {
             *response.body_mut() = Body::Whole(None);
@@ -98,30 +130,35 @@ impl ClusterService {
 
     async fn route(
         self,
-        parts: &http::request::Parts,
-        query: Query,
-        body: Bytes,
+        request: Arrived<'_>,
+        trail: &mut Trail,
     ) -> Result<Response<Body>, Failed> {
         let state = self.state.clone();
-        let path = percent_decode(parts.uri.path(), false);
-        let info = RequestInfo::parse(&parts.method, &path, &query);
-        let user = auth::authenticate(&state, self.door, &parts.headers)?;
-        let user = auth::impersonate(&state, user, &parts.headers)?;
-        let fate = fate(&state, &info, &user.name, &parts.headers);
+        let headers = &request.parts.headers;
+        let user = auth::authenticate(&state, self.door, headers)?;
+        trail.authenticated(&user);
+        let (user, is_impersonated) = auth::impersonate(&state, user, headers)?;
+        if is_impersonated {
+            trail.impersonated(&user);
+        }
+        let fate = fate(&state, &request.info, &user.name, headers);
         pause(fate.delay).await;
         match fate.refusal {
             None => {}
             Some(Refusal::Answer(status)) => return Err(Failed::Told(status)),
-            Some(Refusal::Reset) => return Err(Failed::Lost(ConnectionLost::Reset)),
+            Some(Refusal::Reset) => {
+                return Err(Failed::Lost { why: ConnectionLost::Reset, answer: None });
+            }
             Some(Refusal::Gone) => {
                 let line = futures::stream::iter([gone()]).boxed();
                 return Ok(body::stream("application/json", line));
             }
         }
-        let answered = serve(state, parts, path, info, query, body, user).await;
+        let answered = serve(state, request, user, trail).await;
         pause(fate.slow).await;
         if fate.lost {
-            return Err(Failed::Lost(ConnectionLost::AnswerLost));
+            let answer = Some(answered.map(Box::new).map_err(Box::new));
+            return Err(Failed::Lost { why: ConnectionLost::AnswerLost, answer });
         }
         Ok(fate.shorten(answered?))
     }
@@ -150,14 +187,18 @@ fn fate(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap
 /// Does what a request asks for, if its author may.
 async fn serve(
     state: Arc<State>,
-    parts: &http::request::Parts,
-    path: String,
-    info: RequestInfo,
-    query: Query,
-    body: Bytes,
+    request: Arrived<'_>,
     user: User,
+    trail: &mut Trail,
 ) -> Result<Response<Body>, Status> {
+    let Arrived { parts, path, info, query, body } = request;
+    if trail.is_on() {
+        let decision = state.authorizer.decide(&state.store, &Attributes::of_request(&user, &info));
+        trail.decided(&decision);
+    }
     auth::authorize(&state, &user, &info)?;
+    let body = body?;
+    trail.body(&parts.headers, &body);
     if !info.is_resource {
         return endpoints::serve(&state, &parts.method, &path, &query, &parts.headers);
     }

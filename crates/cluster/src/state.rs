@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Builder;
+use crate::audit::Audit;
 use crate::auth::{Authority, Authorizer, Secret};
 use crate::clock::ClusterClock;
 use crate::crd::openapi::Documents;
@@ -21,6 +22,7 @@ pub(crate) struct State {
     pub(crate) authorizer: Authorizer,
     pub(crate) documents: Documents,
     pub(crate) faults: Faults,
+    pub(crate) audit: Audit,
     /// Whether there are nodes that run pods.
     pub(crate) workloads: bool,
     /// Whether the controllers of workloads run.
@@ -41,6 +43,7 @@ impl State {
             authorizer: Authorizer::default(),
             documents: Documents::default(),
             faults: Faults::seeded(wanted.seed, &wanted.faults),
+            audit: wanted.audit.clone(),
             workloads: wanted.workloads,
             rollouts: wanted.rollouts,
         }

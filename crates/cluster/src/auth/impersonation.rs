@@ -54,17 +54,21 @@ impl Claim<'_> {
     }
 }
 
-/// Whom the request is sent as, if its author says so and may.
-pub(crate) fn impersonate(state: &State, user: User, headers: &HeaderMap) -> Result<User, Status> {
+/// The user that the request counts as, and whether that is another than its author.
+pub(crate) fn impersonate(
+    state: &State,
+    user: User,
+    headers: &HeaderMap,
+) -> Result<(User, bool), Status> {
     let claims = claims(headers)?;
     if claims.is_empty() {
-        return Ok(user);
+        return Ok((user, false));
     }
     for claim in &claims {
         let wanted = Attributes { user: &user, verb: "impersonate", target: claim.target() };
         state.authorizer.require(&state.store, &wanted)?;
     }
-    Ok(claimed(claims))
+    Ok((claimed(claims), true))
 }
 
 fn claims(headers: &HeaderMap) -> Result<Vec<Claim<'_>>, Status> {

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::identity::user_info;
 use crate::auth::{self, Authenticated, ISSUER};
 use crate::call::Call;
 use crate::status::Status;
@@ -20,7 +19,7 @@ pub(super) fn serve(call: &Call, mut review: Value) -> Result<Value, Status> {
     }
     let status = match auth::authenticate_token(&call.state, token, &audiences) {
         Ok(Authenticated { user, audiences }) => {
-            json!({"authenticated": true, "user": user_info(&user), "audiences": audiences})
+            json!({"authenticated": true, "user": user, "audiences": audiences})
         }
         Err(why) => json!({"user": {}, "error": why}),
     };
