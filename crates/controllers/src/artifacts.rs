@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 
 use crate::compute::Compute;
 
-/// How many bytes of unpacked artifacts are kept for the next build.
+/// How much memory unpacked artifacts may take between builds: contents, paths, and what each file costs.
 const KEPT: u64 = 256 << 20;
 
 /// How many unpacked artifacts are kept at most, however small.
@@ -95,12 +95,14 @@ pub struct Artifacts {
     packed: Arc<dyn Packed>,
     compute: Compute,
     slots: Mutex<VecDeque<(String, Slot)>>,
+    /// See [`KEPT`].
+    kept: u64,
 }
 
 impl Artifacts {
     /// Artifacts out of this source of bytes.
     pub fn new(packed: Arc<dyn Packed>, compute: Compute) -> Self {
-        Self { packed, compute, slots: Mutex::default() }
+        Self { packed, compute, slots: Mutex::default(), kept: KEPT }
     }
 
     /// The files of an artifact. Many who ask at once wait for one unpacking.
@@ -147,9 +149,9 @@ impl Artifacts {
     /// Lets go of the oldest beyond what is kept; the one used last always stays.
     fn trim(&self) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = |slot: &Slot| slot.get().map_or(0, |tree| tree.size());
+        let size = |slot: &Slot| slot.get().map_or(0, |tree| tree.footprint());
         let mut total: u64 = slots.iter().map(|(_, slot)| size(slot)).sum();
-        while (total > KEPT || slots.len() > MOST) && slots.len() > 1 {
+        while (total > self.kept || slots.len() > MOST) && slots.len() > 1 {
             if let Some((_, slot)) = slots.pop_front() {
                 total = total.saturating_sub(size(&slot));
             }
@@ -252,6 +254,7 @@ mod tests {
     use futures::FutureExt as _;
     use futures::future::BoxFuture;
     use sluice_api::shared::artifact::Artifact;
+    use sluice_source::archive::pack;
 
     use super::{ArtifactError, Artifacts, Packed, inside};
     use crate::compute::Compute;
@@ -282,6 +285,34 @@ mod tests {
         }
         assert_eq!(artifacts.slots.lock().unwrap().len(), 0);
         assert_eq!(packed.0.load(Ordering::Relaxed), 20, "each is another try");
+    }
+
+    /// An archive of a thousand empty files.
+    struct Empty;
+
+    impl Packed for Empty {
+        fn fetch<'a>(
+            &'a self,
+            _: &'a Artifact,
+        ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
+            let files = (0..1000).map(|number| (number.to_string(), bytes::Bytes::new()));
+            let packed = pack(&files.collect(), |_, _| false);
+            let failed = |error: std::io::Error| ArtifactError::Failed(error.to_string());
+            futures::future::ready(packed.map_err(failed)).boxed()
+        }
+    }
+
+    #[tokio::test]
+    async fn empty_files_count_in_what_is_kept() {
+        let artifacts = Artifacts::new(Arc::new(Empty), Compute::Inline);
+        let artifacts = Artifacts { kept: 1 << 20, ..artifacts };
+        for number in 0..20 {
+            let digest = format!("sha256:{number}");
+            let artifact = Artifact { digest, ..Artifact::default() };
+            artifacts.tree(&artifact).await.expect("unpacks");
+        }
+        let kept = artifacts.slots.lock().unwrap().len();
+        assert!((1..10).contains(&kept), "{kept} artifacts of a thousand files in a mebibyte");
     }
 
     #[test]

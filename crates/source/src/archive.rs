@@ -1,6 +1,8 @@
 //! Archives as Flux writes and reads them: `gzip(tar)` of regular files and directories.
 
+mod entry;
 mod read;
+mod write;
 
 use std::io::{self, Write};
 
@@ -9,7 +11,7 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_into, unpack_over, unpack_tar};
+pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_over, unpack_tar};
 
 use crate::tree::{Node, SourceTree};
 

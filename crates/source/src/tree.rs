@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bytes::Bytes;
+use sluice_base::limits::{LimitError, TreeBudget, TreeLimits, shortened};
 
 /// What lies at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,30 +29,61 @@ pub enum Node {
     Directory,
 }
 
+impl Node {
+    /// Bytes of its content.
+    fn size(&self) -> u64 {
+        match self {
+            Self::File { content, .. } => content.len() as u64,
+            Self::Link { target } => target.len() as u64,
+            Self::Directory => 0,
+        }
+    }
+}
+
 /// A path that leaves its tree, or that no tree can hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
     /// Empty, absolute, or with a part such as `..`.
-    #[error("{0:?} is not a path inside the tree")]
+    #[error("{:?} is not a path inside the tree", shortened(.0))]
     Path(String),
     /// A file stands where a directory has to be.
-    #[error("{0:?} lies below a file")]
+    #[error("{:?} lies below a file", shortened(.0))]
     BelowFile(String),
+    /// The tree grows beyond what any tree may be.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
 }
 
-/// A tree of files in memory.
+/// A tree of files in memory, within [`TreeLimits::DEFAULT`].
+///
+/// **Invariant:** what is above a node is there too, as a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceTree {
     nodes: BTreeMap<WalkPath, Node>,
+    budget: TreeBudget,
 }
 
 /// A path, ordered by its parts as a walk visits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WalkPath(String);
 
+/// Bytes of paths that are compared at once.
+const STRIDE: usize = 64;
+
 impl Ord for WalkPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.split('/').cmp(other.0.split('/'))
+        // Name by name, in one go: a slash ends a name, so it comes before everything that a name can hold.
+        let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
+        let (one, two) = (self.0.as_bytes(), other.0.as_bytes());
+        // Paths of a tree begin alike, and may be long: what is equal is skipped in strides.
+        let strides = one.chunks(STRIDE).zip(two.chunks(STRIDE));
+        let shared = strides.take_while(|(one, two)| one == two).count() * STRIDE;
+        let (one, two) =
+            (one.get(shared..).unwrap_or_default(), two.get(shared..).unwrap_or_default());
+        match one.iter().zip(two).find(|(one, two)| one != two) {
+            Some((one, two)) => rank(*one).cmp(&rank(*two)),
+            None => one.len().cmp(&two.len()),
+        }
     }
 }
 
@@ -64,27 +96,34 @@ impl PartialOrd for WalkPath {
 impl SourceTree {
     /// Puts a node at a path and makes the directories above it. What was there is replaced.
     pub fn insert(&mut self, path: &str, node: Node) -> Result<(), TreeError> {
+        // Before anything is made of the path: it may be long.
+        TreeLimits::DEFAULT.check(path)?;
         if !path.split('/').all(is_part) {
             return Err(TreeError::Path(path.to_owned()));
         }
-        for (end, _) in path.match_indices('/') {
+        let mut missing = Vec::new();
+        for (end, _) in path.rmatch_indices('/') {
             let above = WalkPath(path.get(..end).unwrap_or_default().to_owned());
             match self.nodes.get(&above) {
-                Some(Node::Directory) => {}
+                // Those above it are there as well.
+                Some(Node::Directory) => break,
                 Some(_) => return Err(TreeError::BelowFile(path.to_owned())),
-                None => {
-                    self.nodes.insert(above, Node::Directory);
-                }
+                None => missing.push(above),
             }
         }
+        for above in missing.into_iter().rev() {
+            self.budget.admit(&above.0)?;
+            self.nodes.insert(above, Node::Directory);
+        }
         let key = WalkPath(path.to_owned());
-        // A directory that is named again keeps what it holds.
-        if node == Node::Directory && self.nodes.get(&key) == Some(&Node::Directory) {
-            return Ok(());
+        match self.nodes.get(&key) {
+            // A directory that is named again keeps what it holds.
+            Some(Node::Directory) if node == Node::Directory => return Ok(()),
+            Some(_) => self.remove(path),
+            None => {}
         }
-        if node != Node::Directory {
-            self.remove(path);
-        }
+        self.budget.admit(path)?;
+        self.budget.fill(path, node.size())?;
         self.nodes.insert(key, node);
         Ok(())
     }
@@ -109,12 +148,13 @@ impl SourceTree {
 
     /// Takes away what lies at a path and below it.
     pub fn remove(&mut self, path: &str) {
-        if self.nodes.remove(&WalkPath(path.to_owned())).is_none() {
-            return;
-        }
+        let key = WalkPath(path.to_owned());
+        let Some(node) = self.nodes.remove(&key) else { return };
+        self.budget.release(path, node.size());
         let below: Vec<WalkPath> = self.below(path).map(|(key, _)| key.clone()).collect();
         for key in below {
-            self.nodes.remove(&key);
+            let bytes = self.nodes.remove(&key).map_or(0, |node| node.size());
+            self.budget.release(&key.0, bytes);
         }
     }
 
@@ -130,21 +170,25 @@ impl SourceTree {
 
     /// The bytes of all files together.
     pub fn size(&self) -> u64 {
-        let length = |node: &Node| match node {
-            Node::File { content, .. } => content.len() as u64,
-            Node::Link { .. } | Node::Directory => 0,
-        };
-        self.nodes.values().map(length).sum()
+        self.budget.content()
+    }
+
+    /// About how much memory the tree takes: empty files and directories cost something too.
+    pub fn footprint(&self) -> u64 {
+        self.budget.footprint()
     }
 
     /// A part of the tree with its paths taken from there; empty where there is no such directory.
     #[must_use]
     pub fn subtree(&self, path: &str) -> Self {
         let start = path.len() + 1;
-        let inner = |(key, node): (&WalkPath, &Node)| {
-            Some((WalkPath(key.0.get(start..)?.to_owned()), node.clone()))
-        };
-        Self { nodes: self.below(path).filter_map(inner).collect() }
+        let mut part = Self::default();
+        for (key, node) in self.below(path) {
+            let Some(inner) = key.0.get(start..) else { continue };
+            part.budget.count(inner, node.size());
+            part.nodes.insert(WalkPath(inner.to_owned()), node.clone());
+        }
+        part
     }
 
     /// Puts another tree at a directory of this one; an empty path is the root.
@@ -181,7 +225,7 @@ impl SourceTree {
                 } else {
                     continue;
                 };
-                tree.nodes.insert(WalkPath(path), node);
+                tree.insert(&path, node).map_err(std::io::Error::other)?;
             }
         }
         Ok(tree)
@@ -242,6 +286,59 @@ mod tests {
         assert_eq!(paths(&tree.subtree("a")), ["b", "b/c", "x"]);
         tree.remove("a");
         assert_eq!(paths(&tree), ["a.b", "b"]);
+    }
+
+    #[test]
+    fn long_paths_are_ordered_as_short_ones() {
+        let start = "s".repeat(63);
+        for (one, two) in [("a/x", "a.b"), ("a", "a/x"), ("a/b/c", "a/x"), ("a", "b"), ("a", "ab")]
+        {
+            for lead in ["", start.as_str(), &start[1..], &format!("{start}/{start}")] {
+                let (one, two) = (format!("{lead}{one}"), format!("{lead}{two}"));
+                assert_eq!(one.split('/').cmp(two.split('/')), Ordering::Less, "{one} {two}");
+                assert!(WalkPath(one.clone()) < WalkPath(two.clone()), "{one} {two}");
+                assert!(WalkPath(two) > WalkPath(one.clone()), "{one}");
+                assert_eq!(WalkPath(one.clone()).cmp(&WalkPath(one)), Ordering::Equal);
+            }
+        }
+    }
+
+    #[test]
+    fn a_deep_path_costs_nothing_and_a_long_one_neither() {
+        let mut tree = SourceTree::default();
+        for path in [vec!["d"; 32_768].join("/"), "n".repeat(256), format!("{}x", "d/".repeat(256))]
+        {
+            assert!(matches!(tree.insert_file(&path, ""), Err(TreeError::Limit(_))));
+            assert!(tree.is_empty());
+        }
+        tree.insert_file(&format!("{}x", "d/".repeat(255)), "").expect("deep enough");
+        assert_eq!(tree.iter().count(), 256);
+    }
+
+    #[test]
+    fn the_footprint_counts_every_node_and_forgets_what_is_gone() {
+        let mut tree = SourceTree::default();
+        for number in 0..1000 {
+            tree.insert_file(&format!("d/{number}"), "").expect("inside");
+        }
+        assert_eq!(tree.size(), 0);
+        assert!(tree.footprint() > 100_000, "{}", tree.footprint());
+        assert_eq!(tree.subtree("d").footprint(), tree.footprint() - 192 - 2 * 1000 - 1);
+        tree.insert_file("d", "a file").expect("replaced");
+        assert_eq!(tree.size(), 6);
+        tree.insert("d", Node::Directory).expect("replaced");
+        tree.remove("d");
+        assert_eq!(tree, SourceTree::default());
+    }
+
+    #[test]
+    fn one_content_named_many_times_over_is_bounded() {
+        let mut tree = SourceTree::default();
+        let content = Bytes::from(vec![0; 32 << 20]);
+        let outcome =
+            (0..100).try_for_each(|number| tree.insert_file(&number.to_string(), content.clone()));
+        assert!(matches!(outcome, Err(TreeError::Limit(_))), "{outcome:?}");
+        assert_eq!(tree.size(), 1 << 30);
     }
 
     #[test]

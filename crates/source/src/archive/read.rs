@@ -4,10 +4,12 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use bytes::Bytes;
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
+use sluice_base::limits::{TreeLimits, shortened};
 use tar::{Archive, EntryType};
 
+use super::entry::{Records, read_content};
+use super::write::write_over;
 use crate::tree::{Node, SourceTree, TreeError};
 
 /// How far an archive may grow.
@@ -15,7 +17,7 @@ use crate::tree::{Node, SourceTree, TreeError};
 pub struct ArchiveLimits {
     /// Bytes of the unpacked tar stream.
     pub unpacked: u64,
-    /// Files and directories.
+    /// Entries of any kind. What they make has the limits of every tree.
     pub entries: usize,
     /// Unpacked bytes for each packed one. Small archives may have more, see [`Self::RATIO_FREE`].
     pub ratio: u64,
@@ -28,7 +30,11 @@ impl ArchiveLimits {
 
 impl Default for ArchiveLimits {
     fn default() -> Self {
-        Self { unpacked: 1 << 30, entries: 200_000, ratio: 200 }
+        Self {
+            unpacked: TreeLimits::DEFAULT.content,
+            entries: TreeLimits::DEFAULT.nodes,
+            ratio: 200,
+        }
     }
 }
 
@@ -49,6 +55,9 @@ pub enum ArchiveError {
         /// How much there may be.
         limit: u64,
     },
+    /// A file with holes: they cost nothing in the archive and everything in memory.
+    #[error("tar error: sparse files are not supported")]
+    Sparse,
     /// An entry's path leads elsewhere, or cannot be.
     #[error("{}", entry_words(.0))]
     Entry(TreeError),
@@ -69,7 +78,8 @@ pub fn unpack(packed: &[u8], limits: ArchiveLimits) -> Result<SourceTree, Archiv
     let by_ratio = (packed.len() as u64).saturating_mul(limits.ratio);
     let ceiling = limits.unpacked.min(by_ratio.max(ArchiveLimits::RATIO_FREE));
     let limits = ArchiveLimits { unpacked: ceiling, ..limits };
-    unpack_tar(GzDecoder::new(packed), limits)
+    // Some packers write one member for each file, or for each block.
+    unpack_tar(MultiGzDecoder::new(packed), limits)
 }
 
 /// Whether the bytes begin as packed ones do.
@@ -99,11 +109,14 @@ fn words(error: &io::Error) -> &'static str {
 
 fn entry_words(error: &TreeError) -> String {
     match error {
-        TreeError::Path(path) => format!("tar contained invalid name error {path:?}"),
+        TreeError::Path(path) => {
+            format!("tar contained invalid name error {:?}", shortened(path))
+        }
         TreeError::BelowFile(path) => {
             let above = path.rsplit_once('/').map(|(above, _)| above).unwrap_or_default();
-            format!("mkdir /{above}: not a directory")
+            format!("mkdir /{}: not a directory", shortened(above))
         }
+        TreeError::Limit(error) => format!("tar error: {error}"),
     }
 }
 
@@ -120,8 +133,13 @@ pub fn unpack_tar(stream: impl Read, limits: ArchiveLimits) -> Result<SourceTree
     let mut rest = archive.into_inner();
     // What follows the last entry is read too: only there a compressed stream tells its checksum.
     let outcome = outcome.and_then(|tree| {
-        io::copy(&mut rest, &mut io::sink()).map_err(ArchiveError::Malformed)?;
-        Ok(tree)
+        match io::copy(&mut rest, &mut io::sink()) {
+            // Bytes behind the last member that are no member are of no interest, as in Go.
+            Err(error) if !error.to_string().contains("invalid gzip header") => {
+                Err(ArchiveError::Malformed(error))
+            }
+            _ => Ok(tree),
+        }
     });
     // The bound shows as an ordinary read error; what it was is known here.
     if rest.over {
@@ -130,34 +148,14 @@ pub fn unpack_tar(stream: impl Read, limits: ArchiveLimits) -> Result<SourceTree
     outcome
 }
 
-/// Unpacks `gzip(tar)` below a directory of the disk, which has to be empty or new.
-pub fn unpack_into(
-    packed: &[u8],
-    limits: ArchiveLimits,
-    directory: &Path,
-) -> Result<SourceTree, ArchiveError> {
-    let tree = unpack(packed, limits)?;
-    write_tree(&tree, directory)?;
-    Ok(tree)
-}
-
-/// Unpacks `gzip(tar)` into a directory of the disk, over the files that are there.
+/// Unpacks `gzip(tar)` into a directory of the disk, over the files that are there. No link there is followed.
 pub fn unpack_over(
     packed: &[u8],
     limits: ArchiveLimits,
     directory: &Path,
 ) -> Result<SourceTree, ArchiveError> {
     let tree = unpack(packed, limits)?;
-    for (path, node) in tree.iter() {
-        let target = directory.join(path);
-        let is_file = matches!(node, Node::File { .. });
-        // A link that is there is not followed: what it leads to is not ours.
-        if is_file && std::fs::symlink_metadata(&target).is_ok() {
-            std::fs::remove_file(&target)
-                .map_err(|source| ArchiveError::Write { path: path.to_owned(), source })?;
-        }
-    }
-    write_tree(&tree, directory)?;
+    write_over(&tree, directory)?;
     Ok(tree)
 }
 
@@ -167,27 +165,27 @@ fn unpack_entries<R: Read>(
 ) -> Result<SourceTree, ArchiveError> {
     let mut tree = SourceTree::default();
     let mut count = 0_usize;
-    for entry in archive.entries().map_err(ArchiveError::Malformed)? {
+    let mut records = Records::default();
+    for entry in archive.entries().map_err(ArchiveError::Malformed)?.raw(true) {
         let mut entry = entry.map_err(ArchiveError::Malformed)?;
         count += 1;
         if count > limits.entries {
             let limit = limits.entries as u64;
             return Err(ArchiveError::TooLarge { what: "entries", limit });
         }
-        let raw = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let Some(path) = clean(&raw)? else { continue };
+        if records.take(&mut entry)? {
+            continue;
+        }
+        let name = records.name(&entry)?;
+        let Some(path) = clean(&name)? else { continue };
         match entry.header().entry_type() {
             EntryType::Directory => tree.insert(&path, Node::Directory)?,
             EntryType::Regular | EntryType::Continuous => {
                 let mode = entry.header().mode().map_err(ArchiveError::Malformed)?;
-                let mut content = Vec::new();
-                entry.read_to_end(&mut content).map_err(ArchiveError::Malformed)?;
-                if entry.header().size().is_ok_and(|size| size != content.len() as u64) {
-                    return Err(ArchiveError::Malformed(io::ErrorKind::UnexpectedEof.into()));
-                }
-                let executable = mode & 0o111 != 0;
-                tree.insert(&path, Node::File { content: Bytes::from(content), executable })?;
+                let content = read_content(&mut entry)?;
+                tree.insert(&path, Node::File { content, executable: mode & 0o111 != 0 })?;
             }
+            EntryType::GNUSparse => return Err(ArchiveError::Sparse),
             _ => {}
         }
     }
@@ -202,41 +200,6 @@ fn clean(raw: &str) -> Result<Option<String>, TreeError> {
     }
     let parts: Vec<&str> = raw.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     Ok((!parts.is_empty()).then(|| parts.join("/")))
-}
-
-/// Writes a tree below a directory. Links are left out.
-pub(crate) fn write_tree(tree: &SourceTree, directory: &Path) -> Result<(), ArchiveError> {
-    let failed = |path: &str, source| ArchiveError::Write { path: path.to_owned(), source };
-    std::fs::create_dir_all(directory).map_err(|source| failed("", source))?;
-    for (path, node) in tree.iter() {
-        let target = directory.join(path);
-        match node {
-            Node::Directory => {
-                std::fs::create_dir_all(&target).map_err(|source| failed(path, source))?;
-            }
-            Node::File { content, executable } => {
-                write_file(&target, content, *executable).map_err(|source| failed(path, source))?;
-            }
-            Node::Link { .. } => {}
-        }
-    }
-    Ok(())
-}
-
-fn write_file(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode({
-            let modes = super::Modes::STORED;
-            if executable { modes.executable } else { modes.file }
-        });
-    }
-    #[cfg(not(unix))]
-    let _ = executable;
-    io::Write::write_all(&mut options.open(path)?, content)
 }
 
 /// A reader that fails once more than a number of bytes came through.

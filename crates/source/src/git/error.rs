@@ -119,6 +119,9 @@ pub enum Cause {
         /// How much there may be.
         limit: u64,
     },
+    /// The tree of files is larger than any may be.
+    #[error("the repository is too large: {0}")]
+    Tree(#[from] sluice_base::limits::LimitError),
     /// HTTP did not work.
     #[error(transparent)]
     Http(#[from] HttpError),

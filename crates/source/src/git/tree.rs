@@ -1,11 +1,10 @@
 //! From a directory object to a tree of files.
 
+use sluice_base::limits::{LimitError, TreeBudget, TreeLimits, shortened};
+
 use super::error::{Cause, malformed};
 use super::object::{ObjectId, ObjectKind, Objects};
-use crate::tree::{Node, SourceTree, is_part};
-
-/// Directories may lie as deep in each other.
-const DEEPEST: usize = 256;
+use crate::tree::{Node, SourceTree, TreeError, is_part};
 
 /// A submodule's place and commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +47,7 @@ const MODE_TYPE: u32 = 0o170_000;
 /// go-git has it, `apps` takes `apps-old` along.
 pub fn checkout(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Worktree, Cause> {
     let mut worktree = Worktree::default();
-    for leaf in leaves(objects, root, sparse)? {
-        let failed = |error: crate::tree::TreeError| malformed(error.to_string());
+    walk(objects, root, sparse, |leaf| {
         let node = match leaf.mode & MODE_TYPE {
             MODE_GITLINK => {
                 worktree.submodules.push(Gitlink { path: leaf.path.clone(), commit: leaf.id });
@@ -57,16 +55,26 @@ pub fn checkout(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<
             }
             MODE_LINK => {
                 let target = objects.expect(&leaf.id, ObjectKind::Blob)?;
-                Node::Link { target: String::from_utf8_lossy(target).into_owned() }
+                Node::Link { target: link_target(target, &leaf.path)? }
             }
             _ => {
                 let content = objects.expect(&leaf.id, ObjectKind::Blob)?.clone();
                 Node::File { content, executable: leaf.mode & 0o111 != 0 }
             }
         };
-        worktree.files.insert(&leaf.path, node).map_err(failed)?;
-    }
+        worktree.files.insert(&leaf.path, node).map_err(refused)
+    })?;
     Ok(worktree)
+}
+
+/// A target is as long as a path can be; no system makes a longer link.
+fn link_target(target: &[u8], path: &str) -> Result<String, Cause> {
+    let limit = TreeLimits::DEFAULT.path;
+    if target.len() > limit {
+        let path = shortened(path).into_owned();
+        return Err(LimitError { what: "bytes in a link", limit: limit as u64, path }.into());
+    }
+    Ok(String::from_utf8_lossy(target).into_owned())
 }
 
 /// The contents of files that a checkout needs and that are not here yet.
@@ -75,9 +83,13 @@ pub(super) fn missing_blobs(
     root: ObjectId,
     sparse: &[String],
 ) -> Result<Vec<ObjectId>, Cause> {
-    let needed = leaves(objects, root, sparse)?;
-    let absent = |leaf: &Leaf| leaf.mode & MODE_TYPE != MODE_GITLINK && !objects.contains(&leaf.id);
-    let mut ids: Vec<ObjectId> = needed.into_iter().filter(absent).map(|leaf| leaf.id).collect();
+    let mut ids = Vec::new();
+    walk(objects, root, sparse, |leaf| {
+        if leaf.mode & MODE_TYPE != MODE_GITLINK && !objects.contains(&leaf.id) {
+            ids.push(leaf.id);
+        }
+        Ok(())
+    })?;
     ids.sort_unstable();
     ids.dedup();
     Ok(ids)
@@ -92,33 +104,38 @@ pub(super) fn children(data: &[u8]) -> Result<Vec<(bool, ObjectId)>, Cause> {
     Ok(entries(data)?.into_iter().filter_map(kept).collect())
 }
 
-fn leaves(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Vec<Leaf>, Cause> {
-    let mut found = Vec::new();
-    let mut open = vec![(root, String::new(), 0)];
-    while let Some((id, prefix, depth)) = open.pop() {
-        if depth > DEEPEST {
-            return Err(Cause::TooLarge {
-                what: "directories in each other",
-                limit: DEEPEST as u64,
-            });
-        }
+/// Visits every file of a directory object. Nothing is collected: a small object can name a large one many times
+/// over, so what is left out counts too.
+fn walk(
+    objects: &Objects,
+    root: ObjectId,
+    sparse: &[String],
+    mut visit: impl FnMut(Leaf) -> Result<(), Cause>,
+) -> Result<(), Cause> {
+    let mut budget = TreeBudget::default();
+    let mut open = vec![(root, String::new())];
+    while let Some((id, prefix)) = open.pop() {
         for entry in entries(objects.expect(&id, ObjectKind::Tree)?)? {
             let path =
                 if prefix.is_empty() { entry.name } else { format!("{prefix}/{}", entry.name) };
+            budget.admit(&path)?;
             if entry.mode & MODE_TYPE == MODE_TREE {
                 if may_hold(&path, sparse) {
-                    open.push((entry.id, path, depth + 1));
+                    open.push((entry.id, path));
                 }
             } else if sparse.is_empty() || sparse.iter().any(|start| path.starts_with(start)) {
-                found.push(Leaf { path, mode: entry.mode, id: entry.id });
+                visit(Leaf { path, mode: entry.mode, id: entry.id })?;
             }
         }
-        // A small object can name a large one many times over.
-        if found.len() + open.len() > 10_000_000 {
-            return Err(Cause::TooLarge { what: "files", limit: 10_000_000 });
-        }
     }
-    Ok(found)
+    Ok(())
+}
+
+fn refused(error: TreeError) -> Cause {
+    match error {
+        TreeError::Limit(error) => error.into(),
+        other => malformed(other.to_string()),
+    }
 }
 
 /// Whether a path in the directory can begin with one of the texts.
@@ -142,7 +159,7 @@ fn entries(mut data: &[u8]) -> Result<Vec<Entry>, Cause> {
         let id = rest.get(1..21).and_then(ObjectId::from_bytes).ok_or_else(broken)?;
         // Git itself refuses to check such names out.
         if !is_part(&name) || name.contains('/') || name.eq_ignore_ascii_case(".git") {
-            return Err(malformed(format!("invalid path component {name:?}")));
+            return Err(malformed(format!("invalid path component {:?}", shortened(&name))));
         }
         entries.push(Entry { mode: mode.ok_or_else(broken)?, name, id });
         data = rest.get(21..).unwrap_or_default();
@@ -180,7 +197,37 @@ mod tests {
         for _ in 0..1000 {
             root = directory(&mut objects, &[("40000", "d", root)]);
         }
-        assert!(matches!(checkout(&objects, root, &[]), Err(Cause::TooLarge { .. })));
+        assert!(matches!(checkout(&objects, root, &[]), Err(Cause::Tree(_))));
+    }
+
+    #[test]
+    fn names_and_links_are_as_long_as_a_disk_takes_them() {
+        let mut objects = Objects::default();
+        let blob = objects.insert(ObjectKind::Blob, vec![b'x'; 4096]);
+        for (mode, name) in [("100644", "n".repeat(256)), ("120000", "link".to_owned())] {
+            let root = directory(&mut objects, &[(mode, &name, blob)]);
+            assert!(matches!(checkout(&objects, root, &[]), Err(Cause::Tree(_))), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_few_objects_that_name_each_other_many_times_over_are_refused() {
+        let mut objects = Objects::default();
+        let blob = objects.insert(ObjectKind::Blob, "");
+        let names: Vec<String> = (0..150).map(|number| format!("{number:0>120}")).collect();
+        let all = |mode: &'static str, id| {
+            names.iter().map(|name| (mode, name.as_str(), id)).collect::<Vec<_>>()
+        };
+        let files = directory(&mut objects, &all("100644", blob));
+        let mut root = directory(&mut objects, &all("40000", files));
+        for _ in 0..15 {
+            root = directory(&mut objects, &[("40000", &"d".repeat(250), root)]);
+        }
+        let outcome = checkout(&objects, root, &[]);
+        assert!(matches!(outcome, Err(Cause::Tree(_))), "22,500 paths of 4,000 bytes");
+        // What sparse paths leave out is visited nevertheless, if it is in a directory that they name.
+        let elsewhere = format!("{}/x", vec!["d".repeat(250); 15].join("/"));
+        assert!(checkout(&objects, root, &[elsewhere]).is_ok());
     }
 
     #[test]
