@@ -8,6 +8,7 @@
 //! new revision of its source, a dependency that became ready, a ConfigMap or Secret it reads.
 
 mod access;
+mod admission;
 mod apply;
 mod build;
 mod decryption;
@@ -221,6 +222,9 @@ impl Consumes for Kustomizations {
         let (before, after) = (revision(before), revision(after));
         if after.is_none() || before == after {
             return;
+        }
+        for waiting in self.handover.fetched(source) {
+            self.ask(&waiting);
         }
         for key in self.index.referrers(source) {
             let object = self.store.get(&key);

@@ -19,6 +19,7 @@ pub mod kustomization;
 pub mod moving;
 pub mod ocirepository;
 pub mod operation;
+mod origin;
 pub mod outside;
 pub mod run;
 pub mod safety;

@@ -25,13 +25,16 @@ pub enum SafetyRule {
     FailedPruneIsRemembered,
     /// What another Kustomization wants stays for it, whoever comes first.
     WantedElsewhereStays,
+    /// Two sources of one repository count as one: what moves between their Kustomizations stays, whichever
+    /// source is fetched first.
+    SameRepositoryCounts,
     /// A status is written only over the one that was read: word that comes late changes nothing.
     StatusComparesVersions,
 }
 
 impl SafetyRule {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::RememberBeforeApplying,
         Self::PruneAfterWholeApply,
         Self::PruneOnlyOwn,
@@ -41,6 +44,7 @@ impl SafetyRule {
         Self::FailedApplyIsRemembered,
         Self::FailedPruneIsRemembered,
         Self::WantedElsewhereStays,
+        Self::SameRepositoryCounts,
         Self::StatusComparesVersions,
     ];
 }

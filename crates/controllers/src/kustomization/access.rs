@@ -23,7 +23,8 @@ pub(super) struct Target {
 }
 
 impl Kustomizations {
-    fn service_account<'a>(&'a self, object: &'a Kustomization) -> Option<&'a str> {
+    /// The service account that a Kustomization acts as: its own, or the default service account.
+    pub(super) fn service_account<'a>(&'a self, object: &'a Kustomization) -> Option<&'a str> {
         let own = object.spec.service_account_name.as_deref().filter(|name| !name.is_empty());
         own.or(self.context.settings.default_service_account.as_deref())
     }

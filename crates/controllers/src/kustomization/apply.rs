@@ -168,8 +168,8 @@ impl Kustomizations {
             return Ok(());
         }
         let keeps = |rule| self.context.settings.keeps(rule);
-        let claimed = self.claimed(&pass.object, applier, &stale, Some(artifact)).await;
-        let going = stale.len() - claimed.len();
+        let claims = self.claimed(&pass.object, applier, &stale, Some(artifact)).await;
+        let going = stale.len() - claims.len();
         if going > 0
             && keeps(SafetyRule::EmptyBuildPrunesNothing)
             && let Some(refusal) = guard::refusal(&pass.object, old, new, going)
@@ -183,12 +183,12 @@ impl Kustomizations {
         if !keeps(SafetyRule::PruneOnlyOwn) {
             options.owner_labels.clear();
         }
-        options.spared = claimed.keys().cloned().collect();
+        options.spared = claims.spared();
         let (changes, failed) = match applier.delete(stale, &options).await {
             Ok(changes) => (changes, None),
             Err(error) => (error.changes.clone(), Some(error)),
         };
-        let kept = self.keep(pass, &changes, &claimed);
+        let kept = self.keep(pass, &changes, &claims);
         pass.status.inventory = Some(new.union(&kept).write());
         match failed {
             None => {

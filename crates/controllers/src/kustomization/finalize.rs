@@ -85,14 +85,14 @@ impl Kustomizations {
         let applier = Applier::new(target.client, target.discovery, owner.clone(), clock);
         let mut options = DeleteOptions::kustomize(&owner, &pass.key.name, &pass.key.namespace);
         // What another has taken over from the source stays for it.
-        let claimed = self.claimed(&pass.object, &applier, inventory.keys(), None).await;
-        options.spared = claimed.keys().cloned().collect();
+        let claims = self.claimed(&pass.object, &applier, inventory.keys(), None).await;
+        options.spared = claims.spared();
         let changes = applier
             .delete(inventory.keys().to_vec(), &options)
             .await
             .map_err(|error| error.to_string())?;
         pass.conditions.set_now(self.context.clock.now());
-        let kept = self.keep(pass, &changes, &claimed);
+        let kept = self.keep(pass, &changes, &claims);
         let log = changes.without(Action::Unchanged).to_string();
         if log.is_empty() {
             return Ok(kept);

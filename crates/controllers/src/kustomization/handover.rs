@@ -5,35 +5,52 @@
 //! just that, from a build of it otherwise. So it does not matter which of the two is worked on first, nor
 //! whether the other is suspended, waits for us, or fails. While the object still bears our labels it stays
 //! in our inventory, even if we are deleted; nothing is orphaned if the other changes its mind.
+//!
+//! Another namespace is another tenant: what it would build is looked at only where the operator allows
+//! references across namespaces, its name is not shown, and it holds a deletion here for a limited time.
+
+mod rights;
+mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
-};
-use kube::Api;
-use kube::api::PostParams;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::sluice::conditions::HANDING_OVER;
 use sluice_api::names::sluice::reasons::CLAIMED;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
+use sluice_base::duration::GoDuration;
 use sluice_runtime::events::Severity;
+use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 use sluice_runtime::store::Change;
-use sluice_source::tree::SourceTree;
 use sluice_ssa::{Action, Applier, ChangeSet, Inventory, ObjectId, ObjectKey};
+use tracing::info;
 
-use super::access::Target;
-use super::drifting::{cluster_of, served};
+use super::drifting::cluster_of;
 use super::pass::Pass;
-use super::{Kustomizations, build, is_ready, references};
-use crate::artifacts::inside;
+use super::{Kustomizations, references};
+use crate::origin::Reading;
 use crate::safety::SafetyRule;
+use rights::{Right, Rights};
+use wishes::{Budget, ahead, holds};
 
-/// The objects that a Kustomization wants, as numbers: they are only ever compared.
+/// How long a Kustomization that is being deleted waits for one of another namespace, or for a source.
+pub(super) const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long a prune waits for a source of the same repository, whatever that one's interval is.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// What a source may be late beyond its interval and timeout.
+const GRACE: Duration = Duration::from_mins(1);
+
+/// How many claims of a Kustomization are kept: of its source's artifact, and of newer ones of the repository.
+const CLAIMS: usize = 3;
+
+/// The objects that a Kustomization wants of an artifact, as numbers: they are only ever compared.
 struct Claim {
     uid: Option<String>,
     generation: Option<i64>,
@@ -41,26 +58,22 @@ struct Claim {
     wanted: BTreeSet<u64>,
 }
 
-/// What each Kustomization wants, and who waits for whom to take it.
-#[derive(Default)]
-pub(super) struct HandOver {
-    claims: Mutex<BTreeMap<Key, Claim>>,
-    /// By the new owner: the old ones.
-    waiting: Mutex<BTreeMap<Key, BTreeSet<Key>>>,
-    /// Old and new owners, where the new one was asked to look again.
-    asked: Mutex<BTreeSet<(Key, Key)>>,
+impl Claim {
+    fn is_of(&self, object: &Kustomization) -> bool {
+        self.uid == object.metadata.uid && self.generation == object.metadata.generation
+    }
 }
 
-/// Where another's wishes are written.
-enum Wishes {
-    /// In its inventory.
-    Inventory,
-    /// In what was built of it last.
-    Claim,
-    /// It cannot be built; whatever its files name may be wanted.
-    Files(Arc<SourceTree>),
-    /// It has none.
-    None,
+/// What each Kustomization wants, and which of them wait for another to take it.
+#[derive(Default)]
+pub(super) struct HandOver {
+    claims: Mutex<BTreeMap<Key, Vec<Claim>>>,
+    /// By the new owner: the old ones.
+    waiting: Mutex<BTreeMap<Key, BTreeSet<Key>>>,
+    /// By a source: the old owners that wait until it has fetched.
+    awaiting: Mutex<BTreeMap<Reference, BTreeSet<Key>>>,
+    /// Old and new owners, where the new one was asked to look again.
+    asked: Mutex<BTreeSet<(Key, Key)>>,
 }
 
 fn number(id: &ObjectId) -> u64 {
@@ -79,30 +92,44 @@ impl HandOver {
             wanted: keys.iter().map(|key| number(&key.id)).collect(),
         };
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        claims.insert(Key::of(&object.metadata), claim);
+        let known = claims.entry(Key::of(&object.metadata)).or_default();
+        known.retain(|it| it.is_of(object) && it.artifact != claim.artifact);
+        if known.len() == CLAIMS {
+            known.remove(0);
+        }
+        known.push(claim);
     }
 
-    /// Whether it is known what a Kustomization wants of an artifact.
-    fn knows(&self, object: &Kustomization, artifact: &Artifact) -> bool {
+    /// What a claim to an artifact says, where there is one.
+    fn ask<T>(
+        &self,
+        object: &Kustomization,
+        artifact: &str,
+        question: impl FnOnce(&Claim) -> T,
+    ) -> Option<T> {
         let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        claims.get(&Key::of(&object.metadata)).is_some_and(|claim| {
-            claim.uid == object.metadata.uid
-                && claim.generation == object.metadata.generation
-                && claim.artifact == artifact.digest
-        })
+        let mut known = claims.get(&Key::of(&object.metadata))?.iter();
+        known.find(|claim| claim.is_of(object) && claim.artifact == artifact).map(question)
     }
 
-    fn is_claimed(&self, by: &Key, id: &ObjectId) -> bool {
-        let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        claims.get(by).is_some_and(|claim| claim.wanted.contains(&number(id)))
+    fn knows(&self, object: &Kustomization, artifact: &str) -> bool {
+        self.ask(object, artifact, |_| ()).is_some()
     }
 
-    fn wait(&self, new: &Key, old: &Key) {
+    fn is_claimed(&self, by: &Kustomization, artifact: &str, id: &ObjectId) -> bool {
+        self.ask(by, artifact, |claim| claim.wanted.contains(&number(id))).unwrap_or(false)
+    }
+
+    fn wait(&self, stay: &Stay, old: &Key) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.entry(new.clone()).or_default().insert(old.clone());
+        waiting.entry(stay.taker().clone()).or_default().insert(old.clone());
+        if let Stay::Until { source, .. } = stay {
+            let mut awaiting = self.awaiting.lock().unwrap_or_else(PoisonError::into_inner);
+            awaiting.entry(source.clone()).or_default().insert(old.clone());
+        }
     }
 
-    /// Who waits for a Kustomization, now that it changed: its spec, or by a pass that came to an end.
+    /// The ones that wait for a Kustomization, now that it changed: its spec, or by a pass that came to an end.
     pub(super) fn released(&self, change: &Change<Kustomization>) -> BTreeSet<Key> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if !waiting.contains_key(&change.key) {
@@ -116,6 +143,12 @@ impl HandOver {
             return BTreeSet::new();
         }
         waiting.remove(&change.key).unwrap_or_default()
+    }
+
+    /// The ones that wait until a source has fetched, now that it has.
+    pub(super) fn fetched(&self, source: &Reference) -> BTreeSet<Key> {
+        let mut awaiting = self.awaiting.lock().unwrap_or_else(PoisonError::into_inner);
+        awaiting.remove(source).unwrap_or_default()
     }
 
     /// Whether the new owner was not yet asked, on behalf of the old one, to look again.
@@ -137,8 +170,84 @@ impl HandOver {
     }
 }
 
+/// Why an object stays although it is no longer wanted here.
+#[derive(Debug, Clone)]
+enum Stay {
+    /// A Kustomization wants it. If its source has not read the revision in which it does: how that one is.
+    For { taker: Key, source: Option<&'static str> },
+    /// The source of a Kustomization reads the same repository and has not read the revision at hand: that
+    /// one may want it then.
+    Until { taker: Key, source: Reference, revision: String },
+}
+
+impl Stay {
+    const fn taker(&self) -> &Key {
+        match self {
+            Self::For { taker, .. } | Self::Until { taker, .. } => taker,
+        }
+    }
+
+    /// Whether a deletion waits for it as long as its patience lasts, and not for ever.
+    fn is_doubtful(&self, own: &Key) -> bool {
+        match self {
+            Self::For { taker, source } => taker.namespace != own.namespace || source.is_some(),
+            Self::Until { .. } => true,
+        }
+    }
+
+    /// What a status of this namespace may say about it.
+    fn text(&self, object: &ObjectKey, own: &Key) -> String {
+        match self {
+            Self::For { taker, .. } if taker.namespace != own.namespace => {
+                format!("{object} stays for a Kustomization of another namespace")
+            }
+            Self::For { taker, source: None } => {
+                format!("{object} stays for Kustomization {taker}")
+            }
+            Self::For { taker, source: Some(source) } => {
+                format!("{object} stays for Kustomization {taker}, the source of which {source}")
+            }
+            Self::Until { source, revision, .. } => {
+                format!("{object} stays until {} has read {revision}", shown(source, own))
+            }
+        }
+    }
+}
+
+/// A source as a status of a namespace may name it.
+fn shown(source: &Reference, own: &Key) -> String {
+    if source.key.namespace == own.namespace {
+        return format!("{}/{}", source.kind, source.key);
+    }
+    format!("a {} of another namespace", source.kind)
+}
+
+/// What others want of the objects that are no longer wanted here.
+#[derive(Default)]
+pub(super) struct Claims {
+    stays: BTreeMap<ObjectId, Stay>,
+    /// What was not waited for, and why.
+    notes: BTreeSet<String>,
+}
+
+impl Claims {
+    /// The objects that stay.
+    pub(super) fn spared(&self) -> BTreeSet<ObjectId> {
+        self.stays.keys().cloned().collect()
+    }
+
+    /// How many stay.
+    pub(super) fn len(&self) -> usize {
+        self.stays.len()
+    }
+
+    fn is_wanted(&self, id: &ObjectId) -> bool {
+        matches!(self.stays.get(id), Some(Stay::For { .. }))
+    }
+}
+
 impl Kustomizations {
-    /// Which of the objects that are no longer wanted here others want, and who. What was applied is the
+    /// Which of the objects that are no longer wanted here stay for others. What was applied is the
     /// revision at hand; if the source has moved on since, our own newer wishes count as well.
     pub(super) async fn claimed(
         &self,
@@ -146,18 +255,28 @@ impl Kustomizations {
         applier: &Applier,
         stale: &[ObjectKey],
         applied: Option<&Artifact>,
-    ) -> BTreeMap<ObjectId, Key> {
+    ) -> Claims {
         let (own_key, cluster) = (Key::of(&own.metadata), cluster_of(own));
-        let mut claimed = BTreeMap::new();
-        if !self.context.settings.keeps(SafetyRule::WantedElsewhereStays) {
-            return claimed;
+        let mut claims = Claims::default();
+        let keeps = |rule| self.context.settings.keeps(rule);
+        if stale.is_empty() || !keeps(SafetyRule::WantedElsewhereStays) {
+            return claims;
         }
+        let readings = match keeps(SafetyRule::SameRepositoryCounts) {
+            true => self.sources.readings(),
+            false => Vec::new(),
+        };
         let newest = self.sources.artifact(&references::source(own)).flatten();
-        let is_old = applied
-            .is_some_and(|applied| newest.is_some_and(|newest| newest.digest != applied.digest));
+        let is_old = applied.is_some_and(|applied| {
+            newest.as_ref().is_some_and(|newest| newest.digest != applied.digest)
+        });
+        let at_hand = applied.or(newest.as_ref());
+        let source = references::source(own);
+        let ours = readings.iter().find(|it| it.source == source).zip(at_hand);
+        let (mut rights, mut budget) = (Rights::default(), Budget::default());
         for other in self.store.list() {
             let key = Key::of(&other.metadata);
-            if claimed.len() == stale.len() {
+            if stale.iter().all(|object| claims.is_wanted(&object.id)) {
                 break;
             }
             if key == own_key && !is_old
@@ -166,112 +285,129 @@ impl Kustomizations {
             {
                 continue;
             }
-            let wishes = self.wishes(&other, applier).await;
+            let crosses = key.namespace != own_key.namespace;
+            let newer = ahead(&other, ours, &readings);
+            let wishes = self.wishes(&other, crosses, &newer, applier, &mut budget).await;
+            let theirs = references::source(&other);
+            let theirs = readings.iter().find(|it| it.source == theirs);
+            let source = theirs.filter(|_| !newer.is_empty());
+            let source = source.map(|it| it.obstacle.unwrap_or("has yet to read it"));
+            let awaited = ours.zip(theirs).filter(|((_, artifact), _)| {
+                !newer.iter().any(|newer| newer.revision == artifact.revision)
+            });
+            let awaited = awaited.and_then(|((ours, artifact), theirs)| {
+                let stay = self.awaited(own, &other, (ours, artifact), theirs)?;
+                stay.map_err(|note| claims.notes.insert(note)).ok()
+            });
             for object in stale {
-                let wanted = match &wishes {
-                    _ if claimed.contains_key(&object.id) => false,
-                    Wishes::None => break,
-                    Wishes::Inventory => holds(&other, &object.id),
-                    Wishes::Claim => self.handover.is_claimed(&key, &object.id),
-                    Wishes::Files(files) => mentions(&other, files, &object.id),
+                if claims.is_wanted(&object.id) {
+                    continue;
+                }
+                let is_wanted = wishes.iter().any(|it| self.wants(&other, it, &object.id));
+                let (stay, right) = match &awaited {
+                    _ if is_wanted => {
+                        let stay = Stay::For { taker: key.clone(), source };
+                        (stay, self.right_to(own, &other, object).await)
+                    }
+                    Some(stay) if !claims.stays.contains_key(&object.id) => {
+                        (stay.clone(), self.right_to_kind(own, &other, object, &mut rights).await)
+                    }
+                    _ => continue,
                 };
-                if wanted && self.may_take(own, &other, object).await {
-                    claimed.insert(object.id.clone(), key.clone());
+                if right != Right::No {
+                    claims.stays.insert(object.id.clone(), stay);
                 }
             }
         }
-        claimed
+        claims
     }
 
-    /// What a Kustomization wants at its source's artifact as it is now.
-    async fn wishes(&self, object: &Arc<Kustomization>, applier: &Applier) -> Wishes {
-        let Some(Some(artifact)) = self.sources.artifact(&references::source(object)) else {
-            return Wishes::Inventory;
-        };
-        let status = object.status.as_ref();
-        let applied = status.and_then(|status| status.last_applied_revision.as_ref());
-        let observed = status.and_then(|status| status.observed_generation);
-        let is_applied = applied == Some(&artifact.revision)
-            && observed == object.metadata.generation
-            && is_ready(object);
-        if is_applied {
-            return Wishes::Inventory;
-        }
-        if self.handover.knows(object, &artifact) {
-            return Wishes::Claim;
-        }
-        let Ok(files) = self.context.artifacts.tree(&artifact).await else {
-            return Wishes::Inventory;
-        };
-        if build::path_refusal(object, &files).is_some() {
-            return Wishes::None;
-        }
-        match build::build(&self.context, object, Arc::clone(&files)).await {
-            Ok(built) => {
-                let keys = applier.identify(&built.objects).await;
-                self.handover.claim(object, &artifact, &keys);
-                Wishes::Claim
-            }
-            Err(_) => Wishes::Files(files),
-        }
-    }
-
-    /// Whether another Kustomization has the right to apply an object: nobody keeps what is not theirs to
-    /// have. Who acts in the same name as the owner has it; a question without an answer counts as yes.
-    async fn may_take(
+    /// The source that another Kustomization builds from, if it reads what ours reads and is behind it. It is
+    /// waited for as long as it can be expected to fetch; if it cannot, the error says why.
+    fn awaited(
         &self,
         own: &Kustomization,
         other: &Kustomization,
-        object: &ObjectKey,
-    ) -> bool {
-        let name = |it: &Kustomization| {
-            (it.metadata.namespace.clone(), it.spec.service_account_name.clone())
-        };
-        if name(own) == name(other) {
-            return true;
+        (ours, at_hand): (&Reading, &Artifact),
+        theirs: &Reading,
+    ) -> Option<Result<Stay, String>> {
+        let (own_key, taker) = (Key::of(&own.metadata), Key::of(&other.metadata));
+        let is_locked = self.context.settings.no_cross_namespace_refs;
+        if is_locked && own_key.namespace != taker.namespace
+            || self.check_gates(other).is_err()
+            || ours.source == theirs.source
+            || !ours.is_of_same_place(theirs)
+            || !theirs.is_behind(at_hand)
+        {
+            return None;
         }
-        let Ok(Target { client, discovery }) = self.target(other).await else { return true };
-        let Some(resource) = served(&discovery, &client, object).await else { return true };
-        let review = SelfSubjectAccessReview {
-            spec: SelfSubjectAccessReviewSpec {
-                resource_attributes: Some(ResourceAttributes {
-                    group: Some(object.id.group.clone()),
-                    version: Some(object.version.clone()),
-                    resource: Some(resource.plural),
-                    namespace: Some(object.id.namespace.clone()),
-                    name: Some(object.id.name.clone()),
-                    verb: Some("patch".to_owned()),
-                    ..ResourceAttributes::default()
-                }),
-                ..SelfSubjectAccessReviewSpec::default()
-            },
-            ..SelfSubjectAccessReview::default()
+        let now = self.context.clock.now();
+        let since = |moment: jiff::Timestamp| {
+            Duration::try_from(now.duration_since(moment)).unwrap_or_default()
         };
-        let api: Api<SelfSubjectAccessReview> = Api::all(client);
-        let answer = api.create(&PostParams::default(), &review).await;
-        answer.map_or(true, |answer| answer.status.is_none_or(|status| status.allowed))
+        let deleted = own.metadata.deletion_timestamp.as_ref();
+        let is_late = since(at_hand.last_update_time.0) > (theirs.pace + GRACE).min(LONGEST)
+            || deleted.is_some_and(|deleted| since(deleted.0) > PATIENCE);
+        let obstacle = theirs.obstacle.or_else(|| is_late.then_some("has not fetched in time"));
+        if let Some(obstacle) = obstacle {
+            let source = shown(&theirs.source, &own_key);
+            return Some(Err(format!(
+                "{source} reads the same repository and {obstacle}: it is not waited for"
+            )));
+        }
+        let revision = at_hand.revision.clone();
+        Some(Ok(Stay::Until { taker, source: theirs.source.clone(), revision }))
     }
 
     /// What was spared because others want it and is still marked as ours: it stays in the inventory, that
     /// is said, and they are waited for. One that believes to have it already is asked to look again.
+    ///
+    /// A deletion waits for another namespace, and for a source that is behind, as long as its patience lasts;
+    /// then the object stays as it is.
     pub(super) fn keep(
         &self,
         pass: &mut Pass<'_>,
         changes: &ChangeSet,
-        claimed: &BTreeMap<ObjectId, Key>,
+        claims: &Claims,
     ) -> Inventory {
         let spared = changes.entries.iter().filter(|entry| entry.action == Action::Unchanged);
-        let kept: Vec<(&ObjectKey, &Key)> =
-            spared.filter_map(|entry| Some((&entry.key, claimed.get(&entry.key.id)?))).collect();
-        let mut lines = Vec::new();
-        for (object, taker) in &kept {
-            self.handover.wait(taker, &pass.key);
+        let spared =
+            spared.filter_map(|entry| Some((&entry.key, claims.stays.get(&entry.key.id)?)));
+        let deleted = pass.object.metadata.deletion_timestamp.as_ref();
+        let is_over = deleted.is_some_and(|since| {
+            Duration::try_from(self.context.clock.now().duration_since(since.0))
+                .is_ok_and(|waited| waited > PATIENCE)
+        });
+        let (mut kept, mut lines, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for (object, stay) in spared {
+            let taker = stay.taker();
+            if is_over && stay.is_doubtful(&pass.key) {
+                left.push(object.to_string());
+                continue;
+            }
+            self.handover.wait(stay, &pass.key);
             if self.store.get(taker).is_some_and(|taker| holds(&taker, &object.id))
                 && self.handover.asks_first(taker, &pass.key)
             {
                 self.ask(taker);
             }
-            lines.push(format!("{object} stays for Kustomization {taker}"));
+            info!(object = %pass.key, %taker, "{object} stays");
+            lines.push(stay.text(object, &pass.key));
+            kept.push(object.clone());
+        }
+        if changes.entries.iter().any(|entry| entry.action == Action::Deleted) {
+            for note in &claims.notes {
+                pass.event_because(Severity::Info, CLAIMED, note);
+            }
+        }
+        if !left.is_empty() {
+            let patience = i64::try_from(PATIENCE.as_nanos()).unwrap_or(i64::MAX);
+            let message = format!(
+                "left as they are, because others want them and have not taken them in {}:\n{}",
+                GoDuration::from_nanos(patience),
+                left.join("\n")
+            );
+            pass.event_because(Severity::Info, CLAIMED, &message);
         }
         if lines.is_empty() {
             self.handover.settle(&pass.key);
@@ -283,29 +419,6 @@ impl Kustomizations {
             }
             pass.conditions.set(HANDING_OVER, ConditionStatus::True, CLAIMED, &message);
         }
-        Inventory::of_keys(kept.into_iter().map(|(object, _)| object.clone()))
+        Inventory::of_keys(kept)
     }
-}
-
-/// Whether the inventory of a Kustomization has an object.
-fn holds(object: &Kustomization, id: &ObjectId) -> bool {
-    let stored = object.status.as_ref().and_then(|status| status.inventory.as_ref());
-    let wanted = id.to_inventory();
-    stored.is_some_and(|stored| stored.entries.iter().any(|entry| entry.id == wanted))
-}
-
-/// Whether the files below a Kustomization's path name an object: its kind and its name in one file.
-fn mentions(object: &Kustomization, files: &SourceTree, id: &ObjectId) -> bool {
-    let path = inside(object.spec.path.as_deref().unwrap_or_default());
-    let below = |file: &str| {
-        path.is_empty() || file.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let (prefix, suffix) = (object.spec.name_prefix.as_deref(), object.spec.name_suffix.as_deref());
-    let name = id.name.strip_prefix(prefix.unwrap_or_default()).unwrap_or(&id.name);
-    let name = name.strip_suffix(suffix.unwrap_or_default()).unwrap_or(name);
-    files.iter().filter(|(file, _)| below(file)).any(|(file, _)| {
-        let content =
-            files.read(file).map(|content| String::from_utf8_lossy(content)).unwrap_or_default();
-        content.contains(name) && content.contains(id.kind.as_str())
-    })
 }

@@ -6,9 +6,8 @@ use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
 use sluice_api::names::finalizers::FLUX;
 use sluice_api::names::reasons::{
-    ACCESS_DENIED, ARTIFACT_FAILED, DEPENDENCY_NOT_READY, FEATURE_GATE_DISABLED, PROGRESSING,
+    ACCESS_DENIED, ARTIFACT_FAILED, DEPENDENCY_NOT_READY, PROGRESSING,
 };
-use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_base::duration::GoDuration;
 use sluice_runtime::error::ApiError;
@@ -23,9 +22,8 @@ use super::Kustomizations;
 use super::dependencies::NotReady;
 use super::pass::{Pass, STATUS_MANAGER};
 use super::stop::Stop;
-use super::{build, decryption, references, timing};
+use super::{build, decryption, timing};
 use crate::artifacts::ArtifactError;
-use crate::external;
 use crate::safety::SafetyRule;
 
 /// The metadata of an artifact that names the revision of what it was made from.
@@ -87,8 +85,7 @@ impl Kustomizations {
     async fn converge(&self, pass: &mut Pass<'_>, cancel: CancellationToken) -> Result<(), Stop> {
         let checks = pass.object.spec.health_check_exprs.clone().unwrap_or_default();
         let checks = HealthChecks::compile(&checks).map_err(|error| Stop::expression(&error))?;
-        self.check_gates(&pass.object)?;
-        let artifact = self.artifact(pass)?;
+        let artifact = self.admitted(&pass.object)?;
         pass.revision.clone_from(&artifact.revision);
         let origin = artifact.metadata.as_ref().and_then(|metadata| metadata.get(ORIGIN));
         pass.origin_revision = origin.cloned().unwrap_or_default();
@@ -140,69 +137,6 @@ impl Kustomizations {
             pass.event(Severity::Error, &warning);
         }
         self.apply(pass, &artifact, target, built, checks, &progress, cancel).await
-    }
-
-    /// Refuses what the operator has to allow first.
-    fn check_gates(&self, object: &Kustomization) -> Result<(), Stop> {
-        let decryption = object.spec.decryption.as_ref();
-        let account = decryption.and_then(|it| it.service_account_name.as_deref());
-        if account.is_some_and(|name| !name.is_empty())
-            && !self.context.settings.object_level_workload_identity
-        {
-            return Err(Stop::Terminal {
-                reason: FEATURE_GATE_DISABLED,
-                message: "to use spec.decryption.serviceAccountName for decryption authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
-            });
-        }
-        Ok(())
-    }
-
-    /// The artifact of the source, if the source may be used and has one.
-    fn artifact(&self, pass: &Pass<'_>) -> Result<Artifact, Stop> {
-        let source = references::source(&pass.object);
-        let settings = &self.context.settings;
-        let denied = |why: &str| Stop::Terminal {
-            reason: ACCESS_DENIED,
-            message: format!("can't access '{}/{}', {why}", source.kind, source.key),
-        };
-        if settings.no_cross_namespace_refs && source.key.namespace != pass.key.namespace {
-            return Err(denied("cross-namespace references have been blocked"));
-        }
-        if source.kind == "ExternalArtifact" && !settings.external_artifacts {
-            return Err(denied("ExternalArtifact feature gate is disabled"));
-        }
-        match self.sources.artifact(&source) {
-            Some(Some(artifact)) => {
-                if source.kind == external::KIND {
-                    external::check(&artifact, &settings.external_artifact_hosts)
-                        .map_err(|why| denied(&why))?;
-                }
-                Ok(artifact)
-            }
-            Some(None) => Err(self.wait_for_artifact(format!(
-                "Source artifact not found, retrying in {}",
-                self.requeue_text()
-            ))),
-            None => Err(Stop::Waiting {
-                reason: ARTIFACT_FAILED,
-                message: format!(
-                    "{}.source.toolkit.fluxcd.io \"{}\" not found",
-                    source.kind, source.key.name
-                ),
-                event: None,
-                next: Next::After(timing::retry_interval(&pass.object.spec)),
-            }),
-        }
-    }
-
-    fn wait_for_artifact(&self, message: String) -> Stop {
-        let next = Next::After(self.context.settings.requeue_dependency);
-        Stop::Waiting { reason: ARTIFACT_FAILED, message, event: None, next }
-    }
-
-    fn requeue_text(&self) -> GoDuration {
-        let pause = self.context.settings.requeue_dependency.as_nanos();
-        GoDuration::from_nanos(i64::try_from(pause).unwrap_or(i64::MAX))
     }
 }
 

@@ -6,6 +6,7 @@ use kube::api::{DynamicObject, ListParams};
 use serde_json::{Value, json};
 
 use crate::platform::{KINDS, Platform, Thing, VALUE};
+use crate::story::SOURCES;
 use crate::world::World;
 
 /// What is in every namespace without anybody's doing.
@@ -18,7 +19,10 @@ pub(crate) async fn differences(
     revision: &str,
     alive: &BTreeSet<&'static str>,
 ) -> Vec<String> {
-    let mut wrong = source(world, revision).await;
+    let mut wrong = Vec::new();
+    for name in SOURCES {
+        wrong.extend(source(world, name, revision).await);
+    }
     let found = world.user.kustomizations().list(&ListParams::default()).await.unwrap();
     let found: BTreeMap<String, DynamicObject> =
         found.items.into_iter().map(|it| (it.metadata.name.clone().unwrap(), it)).collect();
@@ -42,19 +46,21 @@ fn condition(object: &DynamicObject, kind: &str) -> Option<String> {
     Some(format!("{} {}: {}", text("status"), text("reason"), text("message")))
 }
 
-async fn source(world: &World, revision: &str) -> Vec<String> {
-    let object = world.user.repositories().get("platform").await.unwrap();
+async fn source(world: &World, name: &str, revision: &str) -> Vec<String> {
+    let object = world.user.repositories().get(name).await.unwrap();
     let mut wrong = Vec::new();
     let status = &object.data["status"];
     if status["artifact"]["revision"] != revision {
-        wrong
-            .push(format!("the artifact is {} and not {revision}", status["artifact"]["revision"]));
+        wrong.push(format!(
+            "the artifact of {name} is {} and not {revision}",
+            status["artifact"]["revision"]
+        ));
     }
     let expected = format!("True Succeeded: stored artifact for revision '{revision}'");
     if condition(&object, "Ready").as_ref() != Some(&expected) {
-        wrong.push(format!("the GitRepository says {:?}", condition(&object, "Ready")));
+        wrong.push(format!("GitRepository {name} says {:?}", condition(&object, "Ready")));
     }
-    wrong.extend(settled(&object, "GitRepository"));
+    wrong.extend(settled(&object, name));
     let path = status["artifact"]["path"].as_str().unwrap_or_default();
     if !world.wire.store.paths().iter().any(|stored| stored == path) {
         wrong.push(format!("the artifact {path} is not in the store"));

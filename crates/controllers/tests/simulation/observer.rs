@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::platform::{BROKEN, KINDS, Platform, Thing};
+use crate::story::source_of;
 use crate::world::User;
 
 /// How long a pass may work on an artifact before another one takes its place, at most.
@@ -40,7 +41,8 @@ struct Life {
 struct Known {
     head: Platform,
     commits: BTreeMap<String, Platform>,
-    artifacts: Vec<(Instant, String)>,
+    /// By source: from when on which revision was there.
+    artifacts: BTreeMap<String, Vec<(Instant, String)>>,
     deletions: Vec<Deletion>,
     lives: BTreeMap<&'static str, Vec<Life>>,
     /// Uids of what users deleted.
@@ -154,23 +156,32 @@ impl Known {
         let alive: BTreeSet<&'static str> =
             self.lives.keys().copied().filter(|name| lives(name).any(is_alive)).collect();
         let mut words = format!("{thing:?} of {owner} was pruned, and its source held it");
-        for (index, (since, revision)) in self.artifacts.iter().enumerate() {
-            let until = self.artifacts.get(index + 1).map(|next| next.0);
-            if *since > *at || until.is_some_and(|until| until + PASS < *at) {
-                continue;
-            }
-            let Some(platform) = self.commits.get(revision) else { continue };
+        // What another source of the repository has seen meanwhile counts for the one that takes it.
+        let is_free = self.artifacts.keys().any(|source| {
+            self.seen(source, *at).any(|platform| platform.holder(thing, &alive).is_none())
+        });
+        for platform in self.seen(source_of(owner), *at) {
             let Some(part) = platform.parts.get(owner) else { continue };
             if part.can_prune() && !part.holds(thing) {
                 match platform.holder(thing, &alive) {
-                    None => return None,
-                    Some(other) => {
+                    Some(other) if !is_free => {
                         words = format!("{thing:?} moved from {owner} to {other} and was deleted");
                     }
+                    _ => return None,
                 }
             }
         }
         Some(words)
+    }
+
+    /// The commits that a pass at some moment may have worked on, by the artifacts of a source.
+    fn seen(&self, source: &str, at: Instant) -> impl Iterator<Item = &Platform> {
+        let artifacts = self.artifacts.get(source).map_or(&[][..], Vec::as_slice);
+        let revisions = artifacts.iter().enumerate().filter(move |(index, (since, _))| {
+            let until = artifacts.get(index + 1).map(|next| next.0);
+            *since <= at && until.is_none_or(|until| until + PASS >= at)
+        });
+        revisions.filter_map(|(_, (_, revision))| self.commits.get(revision))
     }
 }
 
@@ -201,8 +212,9 @@ pub(crate) fn observe(user: &User, facts: &Arc<Facts>) -> tokio::task::JoinSet<(
             let Ok(Event::Apply(object) | Event::InitApply(object)) = event else { continue };
             let Some(revision) = revision(&object) else { continue };
             let mut known = facts.known();
-            if known.artifacts.last().is_none_or(|(_, last)| *last != revision) {
-                known.artifacts.push((Instant::now(), revision));
+            let seen = known.artifacts.entry(object.metadata.name.unwrap()).or_default();
+            if seen.last().is_none_or(|(_, last)| *last != revision) {
+                seen.push((Instant::now(), revision));
             }
         }
     });

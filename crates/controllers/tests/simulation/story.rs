@@ -20,6 +20,13 @@ use crate::world::{FLUX, URL, Without, World};
 /// The Kustomizations, with what each depends on. The last one comes and goes.
 const PARTS: [(&str, Option<&str>); 4] =
     [("base", None), ("shared", Some("base")), ("apps", Some("shared")), ("extra", None)];
+/// The GitRepositories, both of the one repository.
+pub(crate) const SOURCES: [&str; 2] = ["platform", "mirror"];
+
+/// The GitRepository that a Kustomization builds from.
+pub(crate) fn source_of(part: &str) -> &'static str {
+    if matches!(part, "base" | "apps") { SOURCES[0] } else { SOURCES[1] }
+}
 /// How long everything may take to come to rest when nothing goes wrong any more.
 const REST: Duration = Duration::from_mins(45);
 
@@ -56,12 +63,14 @@ struct Story {
 impl Story {
     async fn play(&mut self) {
         self.world.commit("the beginning", &self.platform);
-        let repository = json!({
-            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-            "metadata": {"name": "platform", "namespace": FLUX},
-            "spec": {"interval": "20s", "timeout": "20s", "url": URL, "ref": {"branch": "main"}},
-        });
-        self.world.user.apply(&repository).await;
+        for name in SOURCES {
+            let repository = json!({
+                "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+                "metadata": {"name": name, "namespace": FLUX},
+                "spec": {"interval": "20s", "timeout": "20s", "url": URL, "ref": {"branch": "main"}},
+            });
+            self.world.user.apply(&repository).await;
+        }
         for (name, _) in PARTS {
             self.install(name).await;
         }
@@ -109,7 +118,7 @@ impl Story {
         let mut spec = json!({
             "interval": "2m", "retryInterval": "10s", "timeout": "30s", "prune": true,
             "path": format!("./{name}"), "wait": self.chance.percent(50), "dependsOn": depends_on,
-            "sourceRef": {"kind": "GitRepository", "name": "platform"},
+            "sourceRef": {"kind": "GitRepository", "name": source_of(name)},
         });
         if self.chance.percent(30) {
             spec["deletionPolicy"] = "WaitForTermination".into();

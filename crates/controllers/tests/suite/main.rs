@@ -5,6 +5,7 @@
 mod access;
 mod bad_input;
 mod buckets;
+mod claims;
 mod classes;
 mod clouds;
 mod decryption;
@@ -29,3 +30,4 @@ mod removal;
 mod repositories;
 mod ssh;
 mod tenants;
+mod twins;
