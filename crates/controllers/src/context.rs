@@ -11,6 +11,7 @@ use sluice_runtime::events::Recorder;
 use sluice_runtime::key::Key;
 use sluice_runtime::metrics::Metrics;
 use sluice_secrets::flux::OnBrokenMac;
+use sluice_source::oci::TokenRealms;
 use sluice_ssa::{Discovery, GroupKind};
 
 use crate::artifacts::Artifacts;
@@ -68,6 +69,8 @@ pub struct Settings {
     pub sops_mac: OnBrokenMac,
     /// `--external-artifact-hosts`: whence artifacts of ExternalArtifacts are fetched, besides our own store.
     pub external_artifact_hosts: Vec<String>,
+    /// `--registry-token-realms`: which hosts may issue tokens for which registries.
+    pub token_realms: TokenRealms,
     /// `--token-cache-max-size` and `--token-cache-max-duration`
     pub token_cache: CacheLimits,
     /// A rule that a simulation does without.
@@ -100,6 +103,7 @@ impl Default for Settings {
             drift: DriftMode::Interval,
             drift_limits: DriftLimits::default(),
             external_artifact_hosts: Vec::new(),
+            token_realms: TokenRealms::default(),
             token_cache: CacheLimits::default(),
             default_source_service_account: None,
             switched_off: None,

@@ -30,6 +30,7 @@ mod memory;
 mod name;
 pub mod notation;
 mod push;
+mod realms;
 mod select;
 mod session;
 mod wire;
@@ -43,6 +44,7 @@ pub use manifest::{CREATED, Descriptor, Index, Manifest, Platform, REVISION, SOU
 pub use memory::{Doorkeeper, Fault, MemoryRegistry};
 pub use name::{Identifier, NameError, Reference, Repository, SCHEME};
 pub use push::NewArtifact;
+pub use realms::{TokenRealmError, TokenRealms};
 pub use select::{SelectError, layer, newest_tag};
 pub use session::{Access, RegistryAccess};
 pub use wire::{NetworkWire, Wire, WireError};

@@ -36,6 +36,10 @@ pub(crate) struct Login {
     /// Who issues the credentials.
     #[arg(long, value_enum, default_value = "generic")]
     provider: Provider,
+    /// Hosts that may issue tokens for registries, such as registry.example.com=auth.example.com. Those of a
+    /// registry itself and of the usual public registries need no mention.
+    #[arg(long, value_delimiter = ',', value_name = "PAIRS")]
+    registry_token_realms: Vec<String>,
 }
 
 impl Provider {

@@ -35,7 +35,7 @@ use sluice_runtime::selector::Selector;
 use sluice_source::bucket::BucketNetwork;
 use sluice_source::git::{GitLimits, GitTransport, Network};
 use sluice_source::http::{HttpClients, HttpOptions, Web};
-use sluice_source::oci::NetworkWire;
+use sluice_source::oci::{NetworkWire, TokenRealms};
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, MirroredStore, RemoteStore, Retention};
 use sluice_ssa::parse_group_kinds;
@@ -260,6 +260,8 @@ fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
             objects: wanted.drift_max_objects,
         },
         external_artifact_hosts: wanted.external_artifact_hosts,
+        token_realms: TokenRealms::parse(&wanted.registry_token_realms)
+            .map_err(|error| Failure::caused("--registry-token-realms", error))?,
         concurrent_ssa: wanted.concurrent_ssa,
         custom_stage_kinds: parse_group_kinds(&wanted.custom_apply_stage_kinds),
         disallowed_field_managers: wanted.override_manager,

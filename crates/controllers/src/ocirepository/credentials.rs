@@ -53,6 +53,7 @@ impl OciRepositories {
             wire: self.workshop.registries.clone(),
             connection: HttpOptions { tls, proxy, ..HttpOptions::default() },
             credentials,
+            realms: self.context.settings.token_realms.clone(),
         };
         let limits = PullLimits::default();
         Ok(RemoteRepository::new(access, repository.clone(), Access::Pull, limits))

@@ -1,13 +1,13 @@
 //! What a registry asks for in `WWW-Authenticate`, and whether to go where it sends us.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 use reqwest::Url;
 
 use super::error::OciError;
+use super::realms::TokenRealms;
 
 /// One way to show who we are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +69,13 @@ fn unquote(text: &str) -> (String, &str) {
     (value, signs.as_str())
 }
 
-/// The address of the token server, if it may be asked: a registry must not send us to addresses
-/// inside the network that it cannot see itself.
-pub(super) fn realm(challenge: &Challenge, registry: &str, plain: bool) -> Result<Url, OciError> {
+/// The address of the token server, if it may be asked.
+pub(super) fn realm(
+    challenge: &Challenge,
+    registry: &str,
+    plain: bool,
+    realms: &TokenRealms,
+) -> Result<Url, OciError> {
     let bad = |message: String| {
         OciError::unexpected(format!("invalid realm in www-authenticate: {message}"))
     };
@@ -94,26 +98,10 @@ pub(super) fn realm(challenge: &Challenge, registry: &str, plain: bool) -> Resul
             )));
         }
     }
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let with_port = url.port().map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
-    if with_port == registry {
-        return Ok(url);
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(bad("realm must not bear credentials".to_owned()));
     }
-    let inside = match host.trim_matches(['[', ']']).parse() {
-        Ok(IpAddr::V4(ip)) => {
-            ip.is_loopback() || ip.is_link_local() || ip.is_private() || ip.is_unspecified()
-        }
-        Ok(IpAddr::V6(ip)) => {
-            ip.is_loopback()
-                || ip.is_unicast_link_local()
-                || ip.is_unique_local()
-                || ip.is_unspecified()
-        }
-        Err(_) => false,
-    };
-    if inside {
-        return Err(bad(format!("realm host {host:?} is a private or link-local address")));
-    }
+    realms.check(registry, &url).map_err(bad)?;
     Ok(url)
 }
 
@@ -145,16 +133,18 @@ mod tests {
     }
 
     #[test]
-    fn realms_inside_the_network_are_not_asked() {
+    fn realms_that_are_not_the_registrys_are_not_asked() {
         let asked = |address: &str, plain| {
             let parameters = BTreeMap::from([("realm".to_owned(), address.to_owned())]);
             let challenge = Challenge { scheme: "bearer".to_owned(), parameters };
-            realm(&challenge, "127.0.0.1:5000", plain).is_ok()
+            realm(&challenge, "127.0.0.1:5000", plain, &TokenRealms::default()).is_ok()
         };
         for (address, plain, expected) in [
-            ("https://auth.test/token", false, true),
-            ("http://auth.test/token", false, false),
-            ("http://auth.test/token", true, true),
+            ("https://auth.test/token", false, false),
+            ("http://auth.test/token", true, false),
+            ("https://127.0.0.1:5000/token", false, true),
+            ("http://127.0.0.1:5000/token", false, false),
+            ("https://user@127.0.0.1:5000/token", false, false),
             ("http://127.0.0.1:5000/token", true, true),
             ("http://127.0.0.1:5001/token", true, false),
             ("https://169.254.169.254/latest", false, false),

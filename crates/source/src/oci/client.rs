@@ -23,6 +23,8 @@ const PAGE: usize = 1000;
 const PAGES: usize = 1000;
 /// How far indexes are followed into each other.
 const NESTING: usize = 4;
+/// A signature, with its certificates, is not larger.
+const SIGNATURE_LIMIT: u64 = 4 << 20;
 
 const DIGEST: &str = "docker-content-digest";
 
@@ -127,6 +129,7 @@ impl RemoteRepository {
                 "manifest digest: \"{digest}\" does not match requested digest: {wanted:?} for \"{reference}\""
             )));
         }
+        check_kind(&content, &media_type)?;
         Ok(Fetched { digest, media_type, content })
     }
 
@@ -167,6 +170,12 @@ impl RemoteRepository {
             let page: Tags = parse(answer.body())?;
             tags.extend(page.tags.unwrap_or_default());
             match next_page(&url, &answer)? {
+                // The registry goes on itself, or not at all.
+                Some(next) if !self.session.is_own(&next).await? => {
+                    return Err(OciError::unexpected(format!(
+                        "GET {url}: the next page of tags is elsewhere: {next}"
+                    )));
+                }
                 Some(next) => url = next,
                 None => return Ok(tags),
             }
@@ -176,11 +185,20 @@ impl RemoteRepository {
 
     /// The bytes of a content, if they are what the descriptor says.
     pub async fn blob(&self, descriptor: &Descriptor) -> Result<Bytes, OciError> {
+        self.blob_within(descriptor, self.limits.layer).await
+    }
+
+    /// The bytes of a signature, if they are what the descriptor says.
+    pub(super) async fn signature(&self, descriptor: &Descriptor) -> Result<Bytes, OciError> {
+        self.blob_within(descriptor, SIGNATURE_LIMIT.min(self.limits.layer)).await
+    }
+
+    async fn blob_within(&self, descriptor: &Descriptor, limit: u64) -> Result<Bytes, OciError> {
         let wanted = sha256(&descriptor.digest)?;
-        if descriptor.size > self.limits.layer {
+        if descriptor.size > limit {
             return Err(OciError::unexpected(format!(
-                "layer {wanted} of {} bytes is larger than the limit of {} bytes",
-                descriptor.size, self.limits.layer
+                "layer {wanted} of {} bytes is larger than the limit of {limit} bytes",
+                descriptor.size
             )));
         }
         let url = self.session.url(&format!("blobs/{wanted}")).await?;
@@ -303,6 +321,32 @@ fn request(method: Method, accept: Option<&'static str>) -> Request<Bytes> {
 
 fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
+}
+
+/// Checks that a document is only one thing: what the registry says of it decides whether it is read
+/// as a manifest or as an index, and the digest is that of both.
+fn check_kind(content: &[u8], media_type: &str) -> Result<(), OciError> {
+    /// What tells a manifest from an index.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Kind {
+        media_type: Option<String>,
+        layers: Option<serde::de::IgnoredAny>,
+        manifests: Option<serde::de::IgnoredAny>,
+    }
+    // What cannot be read is told of when it is read.
+    let Ok(kind) = serde_json::from_slice::<Kind>(content) else { return Ok(()) };
+    if kind.layers.is_some() && kind.manifests.is_some() {
+        return Err(OciError::unexpected("a manifest must not have both layers and manifests"));
+    }
+    let said = media_type.split(';').next().unwrap_or_default().trim();
+    let is_other = |own: &String| !own.is_empty() && own != said && said.contains("/vnd.");
+    match kind.media_type.filter(is_other) {
+        None => Ok(()),
+        Some(own) => Err(OciError::unexpected(format!(
+            "manifest of media type {own:?} was served as {media_type:?}"
+        ))),
+    }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8]) -> Result<T, OciError> {

@@ -19,6 +19,7 @@ use super::challenge::{Challenge, challenges, known};
 use super::credentials::Credentials;
 use super::error::{OciError, Refusal};
 use super::name::Repository;
+use super::realms::TokenRealms;
 use super::wire::{Wire, WireError};
 use crate::http::HttpOptions;
 
@@ -51,6 +52,8 @@ pub struct RegistryAccess {
     pub connection: HttpOptions,
     /// Who we say we are.
     pub credentials: Credentials,
+    /// Where tokens may be asked for, beside the registry itself.
+    pub realms: TokenRealms,
 }
 
 /// A conversation about one repository. The registry is asked how it wants to be spoken to at the
@@ -124,8 +127,9 @@ impl Session {
         largest: u64,
     ) -> Result<Response<Bytes>, OciError> {
         let mut request = request.clone();
-        // Storage that the registry sends us to has no business with our credentials.
-        if is_at(url, self.repository.registry()) {
+        // Storage that the registry sends us to has no business with our credentials, and neither has
+        // the registry itself where it asks for them in the clear.
+        if url.scheme() == greeting.scheme && is_at(url, self.repository.registry()) {
             let header = match &greeting.bearer {
                 Some(bearer) => bearer.header(),
                 None => self.basic(),
@@ -140,6 +144,16 @@ impl Session {
     /// Sends a request, and again if what went wrong may pass.
     async fn exchange(
         &self,
+        request: Request<Bytes>,
+        url: &Url,
+        largest: u64,
+    ) -> Result<Response<Bytes>, OciError> {
+        self.exchange_by(&self.access.connection, request, url, largest).await
+    }
+
+    async fn exchange_by(
+        &self,
+        connection: &HttpOptions,
         mut request: Request<Bytes>,
         url: &Url,
         largest: u64,
@@ -150,7 +164,7 @@ impl Session {
             .map_err(|error| OciError::unexpected(format!("parse {:?}: {error}", url.as_str())))?;
         let mut waits = WAITS.iter();
         loop {
-            let sent = self.access.wire.send(&self.access.connection, request.clone(), largest);
+            let sent = self.access.wire.send(connection, request.clone(), largest);
             let answer = sent.await;
             let again = match &answer {
                 Ok(response) => PASSING.contains(&response.status().as_u16()),
@@ -179,9 +193,9 @@ impl Session {
                 let (scheme, challenge) = self.ping().await?;
                 let bearer = match challenge {
                     Some(challenge) if challenge.scheme == "bearer" => {
-                        let registry = self.repository.registry();
-                        let bearer =
-                            Bearer::of(&challenge, registry, scheme == "http", &self.scope)?;
+                        let (registry, plain) = (self.repository.registry(), scheme == "http");
+                        let realms = &self.access.realms;
+                        let bearer = Bearer::of(&challenge, registry, plain, &self.scope, realms)?;
                         self.refresh(&bearer).await?;
                         Some(bearer)
                     }
@@ -252,6 +266,14 @@ impl Session {
         }
         let both = format!("{}:{}", credentials.username, credentials.password);
         sensitive(&format!("Basic {}", BASE64_STANDARD.encode(both)))
+    }
+}
+
+impl Session {
+    /// Whether an address is one of the registry's own, as it was first spoken to.
+    pub(super) async fn is_own(&self, url: &Url) -> Result<bool, OciError> {
+        let greeting = self.greeting().await?;
+        Ok(url.scheme() == greeting.scheme && is_at(url, self.repository.registry()))
     }
 }
 

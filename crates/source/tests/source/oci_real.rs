@@ -10,7 +10,7 @@ use sluice_source::archive::{ArchiveLimits, Modes, pack_with, unpack};
 use sluice_source::http::{HttpClients, HttpOptions};
 use sluice_source::oci::{
     Access, Credentials, NetworkWire, NewArtifact, PullLimits, RegistryAccess, RemoteRepository,
-    Repository, media,
+    Repository, TokenRealms, media,
 };
 use tokio::process::{Child, Command};
 
@@ -54,6 +54,7 @@ fn remote(name: &str) -> RemoteRepository {
         wire: Arc::new(NetworkWire::new(HttpClients::new())),
         connection: HttpOptions::default(),
         credentials: Credentials::default(),
+        realms: TokenRealms::default(),
     };
     let repository = Repository::parse(name).expect("a name");
     RemoteRepository::new(access, repository, Access::Push, PullLimits::default())

@@ -9,7 +9,7 @@ use sluice_source::http::{HttpClients, HttpOptions};
 use sluice_source::oci::{
     Access, Credentials, Descriptor, Doorkeeper, Fault, Image, Index, Manifest, MemoryRegistry,
     NetworkWire, NewArtifact, OciError, Platform, PullLimits, RegistryAccess, RemoteRepository,
-    Repository, Wire, layer, media,
+    Repository, TokenRealms, Wire, layer, media,
 };
 
 use super::support::tree;
@@ -17,7 +17,12 @@ use super::support::tree;
 const APP: &str = "org/app";
 
 fn remote_at(wire: Arc<dyn Wire>, name: &str, credentials: Credentials) -> RemoteRepository {
-    let access = RegistryAccess { wire, connection: HttpOptions::default(), credentials };
+    let access = RegistryAccess {
+        wire,
+        connection: HttpOptions::default(),
+        credentials,
+        realms: TokenRealms::default(),
+    };
     let repository = Repository::parse(name).expect("a name");
     RemoteRepository::new(access, repository, Access::Push, PullLimits { layer: 1 << 20 })
 }

@@ -22,19 +22,19 @@ use sluice_source::oci::cosign::{IdentityMatch, TrustedRoot, verify_keyless, ver
 use sluice_source::oci::notation::{self, TrustPolicy, Verdict};
 use sluice_source::oci::{
     Access, Credentials, Descriptor, Manifest, MemoryRegistry, PublicKey, PullLimits,
-    RegistryAccess, RemoteRepository, Repository, media,
+    RegistryAccess, RemoteRepository, Repository, TokenRealms, media,
 };
 
 const APP: &str = "org/app";
 
 /// A registry with an artifact, and the digest of it.
-struct Place {
-    registry: MemoryRegistry,
-    subject: Descriptor,
+pub(super) struct Place {
+    pub(super) registry: MemoryRegistry,
+    pub(super) subject: Descriptor,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let registry = MemoryRegistry::new();
         let layer = registry.put_blob(APP, media::FLUX_CONTENT, "content");
         let manifest = Manifest { layers: vec![layer], ..Manifest::default() };
@@ -42,15 +42,16 @@ impl Place {
         Self { registry, subject }
     }
 
-    fn digest(&self) -> Digest {
+    pub(super) fn digest(&self) -> Digest {
         self.subject.digest.parse().expect("a digest")
     }
 
-    fn remote(&self) -> RemoteRepository {
+    pub(super) fn remote(&self) -> RemoteRepository {
         let access = RegistryAccess {
             wire: Arc::new(self.registry.clone()),
             connection: HttpOptions::default(),
             credentials: Credentials::default(),
+            realms: TokenRealms::default(),
         };
         let repository = Repository::parse("r.test/org/app").expect("a name");
         RemoteRepository::new(access, repository, Access::Pull, PullLimits::default())
@@ -67,7 +68,7 @@ impl Place {
     }
 
     /// Puts something about the artifact.
-    fn refer(&self, artifact_type: &str, media_type: &str, content: &Value) {
+    pub(super) fn refer(&self, artifact_type: &str, media_type: &str, content: &Value) {
         let layer = self.registry.put_blob(APP, media_type, content.to_string());
         let manifest = Manifest {
             layers: vec![layer],
@@ -84,7 +85,11 @@ impl Place {
     }
 }
 
-fn sign_with(key: &KeyPair, how: &'static EcdsaSigningAlgorithm, message: &[u8]) -> Vec<u8> {
+pub(super) fn sign_with(
+    key: &KeyPair,
+    how: &'static EcdsaSigningAlgorithm,
+    message: &[u8],
+) -> Vec<u8> {
     let random = SystemRandom::new();
     let pair = EcdsaKeyPair::from_pkcs8(how, &key.serialize_der(), &random).expect("a key");
     pair.sign(&random, message).expect("signed").as_ref().to_vec()
@@ -94,15 +99,15 @@ fn sign(key: &KeyPair, message: &[u8]) -> Vec<u8> {
     sign_with(key, &ECDSA_P256_SHA256_ASN1_SIGNING, message)
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(bytes)
 }
 
-fn key() -> KeyPair {
+pub(super) fn key() -> KeyPair {
     KeyPair::generate().expect("a key")
 }
 
-fn public(key: &KeyPair) -> PublicKey {
+pub(super) fn public(key: &KeyPair) -> PublicKey {
     PublicKey::of_pem(key.public_key_pem().as_bytes()).expect("a key")
 }
 

@@ -8,7 +8,7 @@ use sluice_cloud::{CacheLimits, CloudIdentity, Clouds, CloudsParts, NoAccounts};
 use sluice_source::http::{HttpClients, HttpError, HttpOptions, TlsOptions, Web};
 use sluice_source::oci::{
     Access, Credentials, DockerConfig, NetworkWire, PullLimits, Reference, RegistryAccess,
-    RemoteRepository, Repository, Wire, log_in,
+    RemoteRepository, Repository, TokenRealms, Wire, log_in,
 };
 
 use super::{Login, Provider};
@@ -58,6 +58,8 @@ async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
         wire,
         connection: HttpOptions { tls, ..HttpOptions::default() },
         credentials,
+        realms: TokenRealms::parse(&login.registry_token_realms)
+            .map_err(|error| Failure::flux(format!("--registry-token-realms: {error}")))?,
     };
     let repository = repository.clone().insecure(insecure);
     Ok(RemoteRepository::new(opened, repository, access, PullLimits::default()))

@@ -84,6 +84,11 @@ pub(crate) struct Arguments {
     /// The hosts that artifacts of ExternalArtifacts may come from, besides our own storage.
     #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
     pub(super) external_artifact_hosts: Vec<String>,
+    /// Hosts that may issue tokens for registries, such as registry.example.com=auth.example.com. Those of a
+    /// registry itself and of the usual public registries need no mention; `*` stands for one label, and
+    /// `*=*` for upstream's behaviour, which is to send the credentials wherever the registry says.
+    #[arg(long, value_delimiter = ',', value_name = "PAIRS")]
+    pub(super) registry_token_realms: Vec<String>,
     /// When dependencies that are not ready are looked at again, if nothing wakes earlier.
     #[arg(long, default_value = "30s", value_name = "DURATION")]
     pub(super) requeue_dependency: GoDuration,

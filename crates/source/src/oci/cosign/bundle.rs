@@ -106,7 +106,7 @@ pub(super) async fn fetch(
         if !layer.media_type.starts_with(SIGSTORE_BUNDLE) {
             continue;
         }
-        let Ok(content) = remote.blob(layer).await else { continue };
+        let Ok(content) = remote.signature(layer).await else { continue };
         bundles.extend(serde_json::from_slice::<Bundle>(&content).ok());
     }
     Ok(bundles)

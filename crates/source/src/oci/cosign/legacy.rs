@@ -66,7 +66,7 @@ pub(super) async fn fetch(
         let annotations = layer.annotations.clone().unwrap_or_default();
         let Some(text) = annotations.get(SIGNATURE) else { continue };
         let Ok(raw) = BASE64_STANDARD.decode(text) else { continue };
-        let payload = remote.blob(layer).await?;
+        let payload = remote.signature(layer).await?;
         found.push(Signature { payload, raw, annotations });
     }
     if found.is_empty() { Err(CosignError::NoSignatures) } else { Ok(found) }

@@ -10,8 +10,10 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use super::{Session, TOKEN, sensitive};
+use crate::http::HttpOptions;
 use crate::oci::challenge::{Challenge, realm};
 use crate::oci::error::{OciError, Refusal};
+use crate::oci::realms::TokenRealms;
 
 /// What we call ourselves at token servers.
 const CLIENT: &str = "sluice";
@@ -45,8 +47,9 @@ impl Bearer {
         registry: &str,
         plain: bool,
         scope: &str,
+        realms: &TokenRealms,
     ) -> Result<Self, OciError> {
-        let realm = realm(challenge, registry, plain)?;
+        let realm = realm(challenge, registry, plain, realms)?;
         let service = challenge.parameters.get("service").cloned().unwrap_or_default();
         let state = Mutex::new(Tokens { scopes: vec![scope.to_owned()], ..Tokens::default() });
         Ok(Self { realm, service, state })
@@ -155,7 +158,9 @@ impl Session {
 
     async fn token(&self, request: Request<Bytes>, url: &Url) -> Result<Bytes, OciError> {
         let method = request.method().clone();
-        let response = self.exchange(request, url, TOKEN).await?;
+        // What the request bears is for the realm only: wherever else it leads is not followed.
+        let connection = HttpOptions { no_redirects: true, ..self.access.connection.clone() };
+        let response = self.exchange_by(&connection, request, url, TOKEN).await?;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
             _ => Err(Refusal::of(&method, url, &response)),
