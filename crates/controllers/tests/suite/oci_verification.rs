@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use rcgen::{
-    CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PublicKeyData as _, date_time_ymd,
+    CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose,
+    PublicKeyData as _, date_time_ymd,
 };
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -70,6 +71,7 @@ fn notation(ground: &Ground, subject: &Descriptor) -> String {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, "signer");
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
     params.not_before = date_time_ymd(2025, 1, 1);
     params.not_after = date_time_ymd(2030, 1, 1);
@@ -157,6 +159,28 @@ async fn a_key_of_the_secret_has_to_have_signed() {
     without["spec"].as_object_mut().unwrap().remove("verify");
     ground.apply(without.clone()).await;
     ground.until(&without, |it| said(it, "SourceVerified").is_empty()).await;
+}
+
+/// A tenant who can write the status claims that the newest artifact is known and verified, and that only what
+/// is ignored has changed: then it would be pulled anew without a look at its signature.
+#[tokio::test(start_paused = true)]
+async fn a_forged_status_does_not_skip_the_verification() {
+    let ground = ground().await;
+    let key = KeyPair::generate().unwrap();
+    let first = push(&ground, "one");
+    cosign(&ground, &key, &first);
+    ground.apply(secret("keys", &json!({"a.pub": key.public_key_pem()}))).await;
+    let object = repository(&json!({"provider": "cosign", "secretRef": {"name": "keys"}}));
+    ground.apply(object.clone()).await;
+    let ready = ground.until(&object, |it| said(it, "Ready").starts_with("True")).await;
+    let digest = ready["status"]["artifact"]["digest"].clone();
+    let second = push(&ground, "two");
+    let revision = format!("latest@{}", second.digest);
+    let forged = json!({"artifact": {"revision": revision}, "observedIgnore": "x"});
+    ground.set_status(&object, forged).await;
+    let words = format!("no matching signatures were found for '{NAME}@{}'", second.digest);
+    let refused = ground.until_ready_says(&object, &failed("cosign", &words)).await;
+    assert_eq!(refused["status"]["artifact"]["digest"], digest, "what was signed stays");
 }
 
 #[tokio::test(start_paused = true)]

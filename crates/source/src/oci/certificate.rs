@@ -8,13 +8,24 @@ use jiff::tz::Offset;
 use rustls::pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
-use super::der::{BOOLEAN, INTEGER, OBJECT, OCTET_STRING, Reader, SEQUENCE, SET, pem_blocks};
+use super::der::{
+    BIT_STRING, BOOLEAN, INTEGER, OBJECT, OCTET_STRING, Reader, SEQUENCE, SET, UTF8_STRING,
+    pem_blocks,
+};
 use super::keys::PublicKey;
 
 /// `id-kp-codeSigning`.
 const CODE_SIGNING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03];
-/// `subjectAltName`.
+/// `keyUsage`, `subjectAltName`, `basicConstraints`, `cRLDistributionPoints`.
+const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];
 const ALTERNATIVE_NAME: &[u8] = &[0x55, 0x1d, 0x11];
+const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
+const REVOCATION_LISTS: &[u8] = &[0x55, 0x1d, 0x1f];
+/// `extKeyUsage`.
+const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
+/// `authorityInfoAccess`, and in it the method `ocsp`.
+const INFO_ACCESS: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x01];
+const OCSP: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x01];
 /// What tells explicit tags inside a certificate.
 const VERSION: u8 = 0xa0;
 pub(super) const EXTENSIONS: u8 = 0xa3;
@@ -32,7 +43,43 @@ pub(super) struct Certificate {
     pub(super) not_after: Timestamp,
     /// The key, with its algorithm.
     pub(super) spki: Vec<u8>,
-    extensions: Vec<(Vec<u8>, Vec<u8>)>,
+    extensions: Vec<Extension>,
+    /// How the issuer signed it: the content of the algorithm identifier, and the signature.
+    algorithm: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Extension {
+    oid: Vec<u8>,
+    is_critical: bool,
+    value: Vec<u8>,
+}
+
+/// What `basicConstraints` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BasicConstraints {
+    pub(super) is_ca: bool,
+    /// How many certificates of authorities may follow below it.
+    pub(super) path_length: Option<u64>,
+    pub(super) is_critical: bool,
+}
+
+/// What `keyUsage` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KeyUsages {
+    /// The first bit is the highest, as the standard counts them.
+    bits: u16,
+    pub(super) is_critical: bool,
+}
+
+impl KeyUsages {
+    pub(super) const DIGITAL_SIGNATURE: u32 = 0;
+    pub(super) const CERT_SIGN: u32 = 5;
+
+    pub(super) fn has(self, bit: u32) -> bool {
+        self.bits & (0x8000 >> bit) != 0
+    }
 }
 
 /// Whether a certificate has to say that it is for signing code.
@@ -48,9 +95,14 @@ impl Certificate {
     /// Reads one.
     pub(super) fn parse(der: &[u8]) -> Option<Self> {
         let mut outer = Reader(der);
-        let whole = outer.expect(SEQUENCE)?;
+        let whole = outer.expect(SEQUENCE).filter(|whole| whole.whole.len() == der.len())?;
         let mut parts = Reader(whole.content);
         let signed = parts.expect(SEQUENCE)?;
+        let algorithm = parts.expect(SEQUENCE)?;
+        let (unused, signature) = parts.expect(BIT_STRING)?.content.split_first()?;
+        if *unused != 0 {
+            return None;
+        }
         let mut fields = Reader(signed.content);
         fields.expect(VERSION);
         fields.expect(INTEGER)?;
@@ -60,14 +112,18 @@ impl Certificate {
         let (not_before, not_after) = (moment(validity.next()?)?, moment(validity.next()?)?);
         let subject = fields.expect(SEQUENCE)?;
         let spki = fields.expect(SEQUENCE)?;
-        let mut extensions = Vec::new();
+        let mut extensions: Vec<Extension> = Vec::new();
         if let Some(listed) = fields.find(|field| field.tag == EXTENSIONS) {
             for one in Reader(listed.content).open(SEQUENCE)? {
                 let mut one = Reader(one.content);
-                let oid = one.expect(OBJECT)?;
-                one.expect(BOOLEAN);
-                let value = one.expect(OCTET_STRING)?;
-                extensions.push((oid.content.to_vec(), value.content.to_vec()));
+                let oid = one.expect(OBJECT)?.content.to_vec();
+                let is_critical = one.expect(BOOLEAN).is_some_and(|it| it.content != [0]);
+                let value = one.expect(OCTET_STRING)?.content.to_vec();
+                // An extension that is there twice could be read either way.
+                if extensions.iter().any(|known| known.oid == oid) {
+                    return None;
+                }
+                extensions.push(Extension { oid, is_critical, value });
             }
         }
         Some(Self {
@@ -79,6 +135,8 @@ impl Certificate {
             not_after,
             spki: spki.whole.to_vec(),
             extensions,
+            algorithm: algorithm.content.to_vec(),
+            signature: signature.to_vec(),
         })
     }
 
@@ -98,7 +156,69 @@ impl Certificate {
 
     /// What an extension says.
     pub(super) fn extension(&self, oid: &[u8]) -> Option<&[u8]> {
-        self.extensions.iter().find(|(name, _)| name == oid).map(|(_, value)| value.as_slice())
+        self.find(oid).map(|found| found.value.as_slice())
+    }
+
+    fn find(&self, oid: &[u8]) -> Option<&Extension> {
+        self.extensions.iter().find(|one| one.oid == oid)
+    }
+
+    /// Whether another certificate issued it: by name, and by a signature of its key.
+    pub(super) fn is_issued_by(&self, issuer: &Self) -> bool {
+        let mut spki = Reader(&issuer.spki);
+        let parts = spki.open(SEQUENCE).and_then(|mut parts| {
+            let algorithm = parts.expect(SEQUENCE)?.content;
+            let (unused, key) = parts.expect(BIT_STRING)?.content.split_first()?;
+            (*unused == 0).then_some((algorithm, key))
+        });
+        let Some((kind, key)) = parts else { return false };
+        self.issuer == issuer.subject
+            && ALGORITHMS.iter().any(|known| {
+                known.signature_alg_id().as_ref() == self.algorithm
+                    && known.public_key_alg_id().as_ref() == kind
+                    && known.verify_signature(key, &self.signed, &self.signature).is_ok()
+            })
+    }
+
+    /// Whether it is an authority's; nothing where it does not say, or cannot be read.
+    pub(super) fn basic_constraints(&self) -> Option<BasicConstraints> {
+        let found = self.find(BASIC_CONSTRAINTS)?;
+        let mut parts = Reader(&found.value).open(SEQUENCE)?;
+        let is_ca = parts.expect(BOOLEAN).is_some_and(|it| it.content != [0]);
+        let path_length = parts.expect(INTEGER).map(|it| {
+            // What does not fit is no bound, and what is negative allows nothing.
+            let number = it
+                .content
+                .iter()
+                .fold(0_u64, |all, byte| all.saturating_mul(256).saturating_add(u64::from(*byte)));
+            if it.content.first().is_some_and(|byte| byte & 0x80 != 0) { 0 } else { number }
+        });
+        Some(BasicConstraints { is_ca, path_length, is_critical: found.is_critical })
+    }
+
+    /// What its key is for; nothing where it does not say, or cannot be read.
+    pub(super) fn key_usages(&self) -> Option<KeyUsages> {
+        let found = self.find(KEY_USAGE)?;
+        let content = Reader(&found.value).expect(BIT_STRING)?.content;
+        let byte = |at: usize| content.get(at).copied().unwrap_or_default();
+        let bits = u16::from_be_bytes([byte(1), byte(2)]);
+        Some(KeyUsages { bits, is_critical: found.is_critical })
+    }
+
+    /// The purposes that `extKeyUsage` names, as object identifiers.
+    pub(super) fn purposes(&self) -> Vec<Vec<u8>> {
+        let list = self.extension(EXTENDED_KEY_USAGE);
+        let list = list.and_then(|value| Reader(value).open(SEQUENCE)).into_iter().flatten();
+        list.map(|one| one.content.to_vec()).collect()
+    }
+
+    /// Whether it says where one can learn that it was revoked.
+    pub(super) fn is_revocable(&self) -> bool {
+        let access = self.extension(INFO_ACCESS).and_then(|value| Reader(value).open(SEQUENCE));
+        let is_ocsp = |one: super::der::Value<'_>| {
+            Reader(one.content).expect(OBJECT).is_some_and(|method| method.content == OCSP)
+        };
+        self.find(REVOCATION_LISTS).is_some() || access.into_iter().flatten().any(is_ocsp)
     }
 
     /// The alternative names that are text: mail addresses, hosts, URIs.
@@ -112,19 +232,32 @@ impl Certificate {
             .collect()
     }
 
-    /// The parts of the subject: type and value, such as `CN` and `ada`.
-    pub(super) fn subject_parts(&self) -> Vec<(String, String)> {
-        let Some(sets) = Reader(&self.subject).open(SEQUENCE) else { return Vec::new() };
+    /// The parts of the subject: type and value, such as `CN` and `ada`. Nothing where a part has
+    /// several values, or is no text: nobody could say which name that is.
+    pub(super) fn subject_parts(&self) -> Option<Vec<(String, String)>> {
+        // UTF8String, NumericString, PrintableString, IA5String.
+        const TEXT: [u8; 4] = [UTF8_STRING, 0x12, 0x13, 0x16];
         let mut parts = Vec::new();
-        for set in sets.filter(|set| set.tag == SET) {
-            for pair in Reader(set.content) {
-                let mut pair = Reader(pair.content);
-                let (Some(oid), Some(value)) = (pair.expect(OBJECT), pair.next()) else { continue };
-                let text = String::from_utf8_lossy(value.content).into_owned();
-                parts.push((part_name(oid.content), text));
+        for set in Reader(&self.subject).open(SEQUENCE)? {
+            let mut pairs = Reader(Some(set).filter(|set| set.tag == SET)?.content);
+            let mut pair = pairs.open(SEQUENCE)?;
+            let oid = pair.expect(OBJECT)?;
+            let value = pair.next().filter(|value| TEXT.contains(&value.tag))?;
+            if pairs.next().is_some() {
+                return None;
             }
+            let text = std::str::from_utf8(value.content).ok()?.to_owned();
+            parts.push((part_name(oid.content), text));
         }
-        parts
+        Some(parts)
+    }
+
+    /// The subject as errors show it, the last part first.
+    pub(super) fn subject_text(&self) -> String {
+        let parts = self.subject_parts().unwrap_or_default();
+        let shown: Vec<String> =
+            parts.iter().rev().map(|(kind, value)| format!("{kind}={value}")).collect();
+        shown.join(",")
     }
 
     /// Whether it was valid at a moment.

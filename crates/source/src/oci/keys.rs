@@ -2,7 +2,7 @@
 
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 
-use super::der::{BIT_STRING, OBJECT, Reader, SEQUENCE, pem_blocks};
+use super::der::{BIT_STRING, INTEGER, OBJECT, Reader, SEQUENCE, pem_blocks};
 
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
@@ -58,6 +58,20 @@ pub(super) enum Jws {
     Ps512,
 }
 
+impl Jws {
+    /// The algorithm that a header names.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "ES256" => Self::Es256,
+            "ES384" => Self::Es384,
+            "PS256" => Self::Ps256,
+            "PS384" => Self::Ps384,
+            "PS512" => Self::Ps512,
+            _ => return None,
+        })
+    }
+}
+
 impl PublicKey {
     /// Reads a key in PEM.
     pub fn of_pem(text: &[u8]) -> Result<Self, KeyError> {
@@ -95,6 +109,25 @@ impl PublicKey {
         Some(Self { kind, bytes: bytes.to_vec() })
     }
 
+    /// The one algorithm that notation lets this key sign with; a header cannot choose another.
+    pub(super) fn jws(&self) -> Option<Jws> {
+        match self.kind {
+            Kind::P256 => Some(Jws::Es256),
+            Kind::P384 => Some(Jws::Es384),
+            Kind::Rsa => {
+                let modulus = Reader(&self.bytes).open(SEQUENCE)?.expect(INTEGER)?.content;
+                let size = modulus.len() - usize::from(modulus.first() == Some(&0));
+                match size * 8 {
+                    2048 => Some(Jws::Ps256),
+                    3072 => Some(Jws::Ps384),
+                    4096 => Some(Jws::Ps512),
+                    _ => None,
+                }
+            }
+            Kind::Ed25519 => None,
+        }
+    }
+
     /// Whether a signature of a message is this key's.
     pub(super) fn verifies(&self, scheme: Scheme, message: &[u8], signature: &[u8]) -> bool {
         let algorithm: &dyn VerificationAlgorithm = match (scheme, self.kind) {
@@ -110,5 +143,38 @@ impl PublicKey {
             (Scheme::Jws(_), _) => return false,
         };
         UnparsedPublicKey::new(algorithm, &self.bytes).verify(message, signature).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_a_key_decides_its_algorithm() {
+        let rsa = |bytes: usize| {
+            let length = u16::try_from(bytes + 1).expect("short").to_be_bytes();
+            let mut modulus = vec![INTEGER, 0x82, length[0], length[1], 0];
+            modulus.extend(vec![0x80; bytes]);
+            modulus.extend([INTEGER, 1, 3]);
+            let length = u16::try_from(modulus.len()).expect("short").to_be_bytes();
+            let mut key = vec![SEQUENCE, 0x82, length[0], length[1]];
+            key.extend(modulus);
+            PublicKey { kind: Kind::Rsa, bytes: key }.jws()
+        };
+        for (bytes, expected) in [
+            (128, None),
+            (256, Some(Jws::Ps256)),
+            (300, None),
+            (384, Some(Jws::Ps384)),
+            (512, Some(Jws::Ps512)),
+        ] {
+            assert_eq!(rsa(bytes), expected, "{bytes}");
+        }
+        let of = |kind| PublicKey { kind, bytes: Vec::new() }.jws();
+        assert_eq!(of(Kind::P256), Some(Jws::Es256));
+        assert_eq!(of(Kind::P384), Some(Jws::Es384));
+        assert_eq!(of(Kind::Ed25519), None);
+        assert_eq!(of(Kind::Rsa), None);
     }
 }

@@ -3,13 +3,19 @@
 //!
 //! Read are envelopes of JWS. Those of COSE, countersignatures of time and lists of revoked
 //! certificates are not, and an artifact whose policy needs them is not verified.
+//!
+//! The certificates of the trust store are the anchors of the path from the signer's certificate
+//! (`chain`); notation itself takes any trusted member of a chain that holds together.
 
+mod chain;
 mod envelope;
 mod policy;
+mod subject;
+mod unambiguous;
 
 use jiff::Timestamp;
 
-use super::certificate::{Certificate, Purpose};
+use super::certificate::Certificate;
 use super::client::RemoteRepository;
 use super::error::OciError;
 use super::manifest::Descriptor;
@@ -93,7 +99,7 @@ pub async fn verify(
             reasons.push(format!("signature {} has no single envelope", referrer.digest));
             continue;
         };
-        let content = remote.blob(layer).await?;
+        let content = remote.signature(layer).await?;
         let check = Signature { kind: &layer.media_type, content: &content, target: &target };
         match check.judge(statement, level, &anchors, now) {
             Ok(verdict) => return Ok(verdict),
@@ -134,6 +140,7 @@ impl Signature<'_> {
             (Check::Authenticity, authentic(&envelope, statement, trusted)),
             (Check::Expiry, unexpired(&envelope, now)),
             (Check::AuthenticTimestamp, in_time(&envelope, now)),
+            (Check::Revocation, irrevocable(&envelope)),
         ];
         for (check, outcome) in checks {
             let Err(reason) = outcome else { continue };
@@ -151,26 +158,33 @@ impl Signature<'_> {
     }
 }
 
-/// Whether one of the signer's certificates is trusted, and whether he is who the policy names.
+/// Whether the signer's certificate leads to an anchor, and is one that the policy names.
 fn authentic(
     envelope: &Envelope,
     statement: &Statement,
     trusted: &[Certificate],
 ) -> Result<(), String> {
-    let chain = &envelope.chain;
-    let (Some(leaf), Some(root)) = (chain.first(), chain.last()) else {
-        return Err("certificate chain is not present".to_owned());
-    };
-    // The chain has to hang together at some moment; whether now is one is judged elsewhere.
-    let begun = chain.iter().map(|it| it.not_before).max().unwrap_or(leaf.not_before);
-    let between = chain.get(1..).unwrap_or_default();
-    leaf.leads_to(std::slice::from_ref(root), between, begun, Purpose::IfPresent)?;
-    if !chain.iter().any(|one| trusted.iter().any(|other| other.der == one.der)) {
-        return Err(
-            "the signature's certificate chain does not contain any trusted certificate".to_owned()
-        );
+    let leaf = envelope.chain.first().ok_or("certificate chain is not present")?;
+    if trusted.is_empty() || !statement.has_store(envelope.store) {
+        return Err(format!(
+            "no trusted certificates are found to verify authenticity: no trust store of type {:?}",
+            envelope.store
+        ));
     }
-    statement.trusts(&leaf.subject_parts())
+    chain::leads_to(&envelope.chain, trusted)?;
+    statement.trusts(leaf.subject_parts().as_deref())
+}
+
+/// Whether no certificate below the root can have been revoked: where that is published is not asked.
+fn irrevocable(envelope: &Envelope) -> Result<(), String> {
+    let below = envelope.chain.split_last().map(|(_, below)| below).unwrap_or_default();
+    match below.iter().find(|one| one.is_revocable()) {
+        None => Ok(()),
+        Some(one) => Err(format!(
+            "unable to check the revocation status of the signing certificate chain: certificate with subject {:?} names a server that would know, and none is asked; override \"revocation\" with \"log\" or \"skip\" in the trust policy to accept it",
+            one.subject_text()
+        )),
+    }
 }
 
 fn unexpired(envelope: &Envelope, now: Timestamp) -> Result<(), String> {

@@ -9,6 +9,7 @@ mod git_network;
 mod git_real;
 mod git_ssh;
 mod golden;
+mod notation_attacks;
 mod oci_attacks;
 mod oci_clouds;
 mod oci_real;

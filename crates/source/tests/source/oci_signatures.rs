@@ -7,7 +7,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, PublicKeyData as _, SanType, SerialNumber, date_time_ymd,
+    Issuer, KeyPair, KeyUsagePurpose, PublicKeyData as _, SanType, SerialNumber, date_time_ymd,
 };
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
@@ -495,7 +495,8 @@ struct Notation {
 
 impl Notation {
     fn new() -> Self {
-        let root = Sigstore::new().root;
+        let mut root = Sigstore::new().root;
+        root.0.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let certificate = root.0.self_signed(&root.1).expect("signed");
         Self { root, certificate }
     }
@@ -510,6 +511,7 @@ impl Notation {
         params.distinguished_name.push(DnType::OrganizationName, "acme");
         params.distinguished_name.push(DnType::CountryName, "US");
         params.distinguished_name.push(DnType::StateOrProvinceName, "WA");
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
         params.not_before = date_time_ymd(2025, 1, 1);
         params.not_after = date_time_ymd(2027, 1, 1);

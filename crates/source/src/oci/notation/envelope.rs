@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::{chain, unambiguous};
 use crate::oci::certificate::Certificate;
 use crate::oci::keys::{Jws, Scheme};
 use crate::oci::manifest::Descriptor;
@@ -15,6 +16,7 @@ const SCHEME: &str = "io.cncf.notary.signingScheme";
 const EXPIRY: &str = "io.cncf.notary.expiry";
 const AUTHENTIC_TIME: &str = "io.cncf.notary.authenticSigningTime";
 const SIGNING_TIME: &str = "io.cncf.notary.signingTime";
+const PLUGIN: &str = "io.cncf.notary.verificationPlugin";
 /// By the signer's own certificate, and by that of somebody who vouches for the time.
 const X509: &str = "notary.x509";
 const AUTHORITY: &str = "notary.x509.signingAuthority";
@@ -32,9 +34,12 @@ struct Unprotected {
     x5c: Vec<String>,
 }
 
-/// What is in an envelope whose signature is that of its first certificate.
+/// What is in an envelope whose signature is that of its first certificate, and whose certificates
+/// are a chain as notation requires it.
 pub(super) struct Envelope {
     pub(super) chain: Vec<Certificate>,
+    /// The kind of trust store that its anchor has to be in.
+    pub(super) store: &'static str,
     pub(super) expiry: Option<Timestamp>,
     /// When it was signed, if somebody vouches for it.
     pub(super) authentic_time: Option<Timestamp>,
@@ -57,28 +62,28 @@ impl Envelope {
         let chain = chain.ok_or("malformed certificate")?;
         let leaf = chain.first().ok_or("certificate chain is not present")?;
         let decode = |text: &str| BASE64_URL_SAFE_NO_PAD.decode(text).ok();
-        let protected = decode(&json.protected).and_then(|it| serde_json::from_slice(&it).ok());
-        let protected: Map<String, Value> =
-            protected.ok_or_else(|| unreadable("the protected header can't be decoded"))?;
-        let algorithm = match protected.get("alg").and_then(Value::as_str) {
-            Some("ES256") => Jws::Es256,
-            Some("ES384") => Jws::Es384,
-            Some("PS256") => Jws::Ps256,
-            Some("PS384") => Jws::Ps384,
-            Some("PS512") => Jws::Ps512,
-            other => {
-                let name = other.unwrap_or_default();
-                return Err(format!("signature algorithm {name:?} is not supported"));
-            }
+        let Some(Value::Object(protected)) =
+            decode(&json.protected).and_then(|it| unambiguous::parse(&it))
+        else {
+            return Err(unreadable("the protected header can't be decoded"));
         };
+        let name = protected.get("alg").and_then(Value::as_str).unwrap_or_default();
+        let algorithm = Jws::of(name)
+            .ok_or_else(|| format!("signature algorithm {name:?} is not supported"))?;
         let message = format!("{}.{}", json.protected, json.payload);
         let signature = decode(&json.signature).ok_or_else(|| unreadable("no signature"))?;
         let key = leaf.key().ok_or("the signing key is of a kind that is not supported")?;
+        if key.jws() != Some(algorithm) {
+            return Err(format!(
+                "mismatch between signature algorithm derived from signing certificate and signing algorithm specified ({name})"
+            ));
+        }
         if !key.verifies(Scheme::Jws(algorithm), message.as_bytes(), &signature) {
             return Err(
                 "signature is invalid. Error: crypto/ecdsa or rsa: verification error".to_owned()
             );
         }
+        chain::check(&chain)?;
         let payload = decode(&json.payload).ok_or_else(|| unreadable("payload error"))?;
         Self::of(chain, &protected, &payload)
     }
@@ -90,57 +95,52 @@ impl Envelope {
         payload: &[u8],
     ) -> Result<Self, String> {
         let text = |name: &str| protected.get(name).and_then(Value::as_str);
-        let critical: Vec<&str> = protected
-            .get("crit")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
         let scheme = text(SCHEME).unwrap_or_default();
         let mut required = vec![SCHEME];
-        match scheme {
+        let store = match scheme {
             X509 if protected.contains_key(AUTHENTIC_TIME) => {
                 return Err(format!(
                     "{AUTHENTIC_TIME:?} header must not be present for {X509} signing scheme"
                 ));
             }
-            X509 => {}
+            X509 => "ca",
             AUTHORITY if protected.contains_key(SIGNING_TIME) => {
                 return Err(format!(
                     "{SIGNING_TIME:?} header must not be present for {AUTHORITY} signing scheme"
                 ));
             }
-            AUTHORITY => required.push(AUTHENTIC_TIME),
+            AUTHORITY => {
+                required.push(AUTHENTIC_TIME);
+                "signingAuthority"
+            }
             other => return Err(format!("unsupported SigningScheme: `{other}`")),
-        }
+        };
         if protected.contains_key(EXPIRY) {
             required.push(EXPIRY);
         }
-        if let Some(missing) = required.iter().find(|name| !critical.contains(name)) {
-            return Err(format!("these required headers are not marked as critical: [{missing}]"));
-        }
-        // What is critical and unknown could mean anything, as with notation without its plugin.
-        if let Some(unknown) = critical.iter().find(|name| !required.contains(name)) {
-            return Err(format!("{unknown:?} header is marked critical but is not supported"));
-        }
+        check_critical(protected, &required)?;
         if text("cty") != Some(PAYLOAD) {
             let kind = text("cty").unwrap_or_default();
             return Err(format!("payload content type {kind:?} not supported"));
         }
-        let moment = |name: &str| match text(name) {
+        let moment = |name: &str| match protected.get(name) {
             None => Ok(None),
-            Some(text) => {
-                text.parse::<Timestamp>().map(Some).map_err(|_| format!("{name:?} is no time"))
+            Some(value) => {
+                let read = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+                read.map(Some).ok_or_else(|| format!("{name:?} is no time"))
             }
         };
-        let authentic_time = if scheme == AUTHORITY { moment(AUTHENTIC_TIME)? } else { None };
-        let read: Value = serde_json::from_slice(payload)
-            .map_err(|_| "the signed payload cannot be read".to_owned())?;
+        let expiry = moment(EXPIRY)?;
+        let authentic_time = moment(AUTHENTIC_TIME)?;
+        let signed = authentic_time.or(moment(SIGNING_TIME)?).ok_or("signing-time not present")?;
+        if expiry.is_some_and(|expiry| expiry <= signed) {
+            return Err("expiry cannot be equal or before the signing time".to_owned());
+        }
+        let unreadable = || "the signed payload cannot be read".to_owned();
+        let read = unambiguous::parse(payload).ok_or_else(unreadable)?;
         let target = read.get("targetArtifact").cloned().unwrap_or_default();
-        let target = serde_json::from_value(target)
-            .map_err(|_| "the signed payload cannot be read".to_owned())?;
-        Ok(Self { chain, expiry: moment(EXPIRY)?, authentic_time, target })
+        let target = serde_json::from_value(target).map_err(|_| unreadable())?;
+        Ok(Self { chain, store, expiry, authentic_time, target })
     }
 
     /// Whether what was signed is this artifact.
@@ -149,4 +149,26 @@ impl Envelope {
             && self.target.digest == artifact.digest
             && self.target.size == artifact.size
     }
+}
+
+/// Checks that a header marks as critical what has to be, and nothing else: what is critical and
+/// unknown could mean anything, as with notation without its plugin.
+fn check_critical(protected: &Map<String, Value>, required: &[&str]) -> Result<(), String> {
+    let listed = protected.get("crit").and_then(Value::as_array);
+    let critical: Option<Vec<&str>> =
+        listed.map_or(Some(Vec::new()), |all| all.iter().map(Value::as_str).collect());
+    let critical = critical.ok_or("the list of critical headers has more than names in it")?;
+    if let Some(missing) = required.iter().find(|name| !critical.contains(name)) {
+        return Err(format!("these required headers are not marked as critical: [{missing}]"));
+    }
+    if let Some(unknown) = critical.iter().find(|name| !required.contains(name)) {
+        return Err(format!("{unknown:?} header is marked critical but is not supported"));
+    }
+    if critical.len() != required.len() {
+        return Err("a header is marked critical twice".to_owned());
+    }
+    if protected.contains_key(PLUGIN) {
+        return Err(format!("{PLUGIN:?} header asks for a plugin, and plugins are not supported"));
+    }
+    Ok(())
 }

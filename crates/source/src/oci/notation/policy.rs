@@ -4,6 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::subject;
+
+/// What stands for all repositories, and for all signers.
+const WILDCARD: &str = "*";
+/// The prefix of an identity that is the subject of a certificate.
+const X509_SUBJECT: &str = "x509.subject";
+
 /// A policy that cannot be used, in notation's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -48,6 +55,7 @@ pub(super) enum Check {
     Authenticity,
     AuthenticTimestamp,
     Expiry,
+    Revocation,
 }
 
 /// What happens when a check fails.
@@ -64,17 +72,23 @@ pub(super) struct Level {
     authenticity: Action,
     timestamp: Action,
     expiry: Action,
+    revocation: Action,
 }
 
 impl Level {
-    pub(super) const SKIP: Self =
-        Self { authenticity: Action::Skip, timestamp: Action::Skip, expiry: Action::Skip };
+    pub(super) const SKIP: Self = Self {
+        authenticity: Action::Skip,
+        timestamp: Action::Skip,
+        expiry: Action::Skip,
+        revocation: Action::Skip,
+    };
 
     pub(super) fn action(self, check: Check) -> Action {
         match check {
             Check::Authenticity => self.authenticity,
             Check::AuthenticTimestamp => self.timestamp,
             Check::Expiry => self.expiry,
+            Check::Revocation => self.revocation,
         }
     }
 }
@@ -130,17 +144,17 @@ impl TrustPolicy {
                     "trust policy statement {name:?} is either missing trust stores or trusted identities, both must be specified"
                 ));
             }
-            for store in &statement.trust_stores {
-                let kind = store.split_once(':').map(|(kind, _)| kind);
-                if !matches!(kind, Some("ca" | "signingAuthority" | "tsa")) {
-                    return bad(format!(
-                        "trust policy statement {name:?} has malformed trust store value {store:?}. The required format is <TrustStoreType>:<TrustStoreName>"
-                    ));
-                }
-            }
+            statement.check_stores()?;
+            statement.check_identities()?;
             if statement.registry_scopes.is_empty() {
                 return bad(format!(
                     "trust policy statement {name:?} has zero registry scopes, it must specify registry scopes with at least one value"
+                ));
+            }
+            let is_all = |scope: &String| scope == WILDCARD;
+            if statement.registry_scopes.len() > 1 && statement.registry_scopes.iter().any(is_all) {
+                return bad(format!(
+                    "trust policy statement {name:?} uses wildcard registry scope '*', a wildcard scope cannot be used in conjunction with other scope values"
                 ));
             }
             for scope in &statement.registry_scopes {
@@ -159,7 +173,7 @@ impl TrustPolicy {
         let with = |scope: &str| {
             self.trust_policies.iter().find(|it| it.registry_scopes.iter().any(|one| one == scope))
         };
-        with(repository).or_else(|| with("*")).ok_or_else(|| {
+        with(repository).or_else(|| with(WILDCARD)).ok_or_else(|| {
             PolicyError(format!(
                 "artifact {repository:?} has no applicable trust policy statement. Trust policy applicability for a given artifact is determined by registryScopes"
             ))
@@ -168,6 +182,67 @@ impl TrustPolicy {
 }
 
 impl Statement {
+    fn check_stores(&self) -> Result<(), PolicyError> {
+        let name = &self.name;
+        for store in &self.trust_stores {
+            let Some((kind, named)) = store.split_once(':') else {
+                return Err(PolicyError(format!(
+                    "trust policy statement {name:?} has malformed trust store value {store:?}. The required format is <TrustStoreType>:<TrustStoreName>"
+                )));
+            };
+            if !["ca", "signingAuthority", "tsa"].contains(&kind) {
+                return Err(PolicyError(format!(
+                    "trust policy statement {name:?} uses an unsupported trust store type {kind:?} in trust store value {store:?}"
+                )));
+            }
+            let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "_.-".contains(sign);
+            if named.is_empty() || !named.chars().all(is_sign) {
+                return Err(PolicyError(format!(
+                    "trust policy statement {name:?} uses an unsupported trust store name {named:?} in trust store value {store:?}. Named store name needs to follow [a-zA-Z0-9_.-]+ format"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_identities(&self) -> Result<(), PolicyError> {
+        let name = &self.name;
+        let bad = |what: String| PolicyError(format!("trust policy statement {name:?} {what}"));
+        let is_all = |identity: &String| identity == WILDCARD;
+        if self.trusted_identities.len() > 1 && self.trusted_identities.iter().any(is_all) {
+            return Err(bad("uses a wildcard trusted identity '*', a wildcard identity cannot be used in conjunction with other values".to_owned()));
+        }
+        let mut known: Vec<(&String, subject::Subject)> = Vec::new();
+        for identity in self.trusted_identities.iter().filter(|it| !is_all(it)) {
+            if identity.is_empty() {
+                return Err(bad("has an empty trusted identity".to_owned()));
+            }
+            let Some((kind, value)) = identity.split_once(':') else {
+                return Err(bad(format!("has trusted identity {identity:?} missing separator")));
+            };
+            if kind != X509_SUBJECT {
+                continue;
+            }
+            if value.is_empty() {
+                return Err(bad(format!(
+                    "has trusted identity {identity:?} without an identity value"
+                )));
+            }
+            let read = subject::parse(value)
+                .map_err(|error| bad(format!("has trusted identity {identity:?}: {error}")))?;
+            let overlaps = known.iter().find(|(_, other)| {
+                subject::is_within(&read, other) || subject::is_within(other, &read)
+            });
+            if let Some((other, _)) = overlaps {
+                return Err(bad(format!(
+                    "has overlapping x509 trustedIdentities, {other:?} overlaps with {identity:?}"
+                )));
+            }
+            known.push((identity, read));
+        }
+        Ok(())
+    }
+
     /// How strict it is.
     pub(super) fn level(&self) -> Result<Level, PolicyError> {
         let bad = |message: String| {
@@ -178,9 +253,16 @@ impl Statement {
         };
         let (enforce, log) = (Action::Enforce, Action::Log);
         let mut level = match self.signature_verification.level.as_str() {
-            "strict" => Level { authenticity: enforce, timestamp: enforce, expiry: enforce },
-            "permissive" => Level { authenticity: enforce, timestamp: log, expiry: log },
-            "audit" => Level { authenticity: log, timestamp: log, expiry: log },
+            "strict" => Level {
+                authenticity: enforce,
+                timestamp: enforce,
+                expiry: enforce,
+                revocation: enforce,
+            },
+            "permissive" => {
+                Level { authenticity: enforce, timestamp: log, expiry: log, revocation: log }
+            }
+            "audit" => Level { authenticity: log, timestamp: log, expiry: log, revocation: log },
             "skip" if self.signature_verification.changed.is_empty() => return Ok(Level::SKIP),
             "skip" => return Err(bad("signature verification level \"skip\" can't be used to customize signature verification".to_owned())),
             "" => return Err(bad("signature verification level is empty or missing in the trust policy statement".to_owned())),
@@ -206,8 +288,7 @@ impl Statement {
                 "authenticity" => level.authenticity = action,
                 "authenticTimestamp" => level.timestamp = action,
                 "expiry" => level.expiry = action,
-                // Revocation is not looked up.
-                "revocation" => {}
+                "revocation" => level.revocation = action,
                 "integrity" => return Err(bad("\"integrity\" verification can not be overridden in custom signature verification".to_owned())),
                 other => return Err(bad(format!("verification type {other:?} in custom signature verification is not supported"))),
             }
@@ -221,52 +302,43 @@ impl Statement {
         first.split_once(':').map_or(first, |(_, name)| name)
     }
 
-    /// Whether a subject is one that it names: all parts that it names are there.
-    pub(super) fn trusts(&self, subject: &[(String, String)]) -> Result<(), String> {
-        if self.trusted_identities.iter().any(|identity| identity == "*") {
+    /// Whether it names a trust store of a kind. All certificates that are given are in each store,
+    /// as with Flux; the kinds say what they may vouch for.
+    pub(super) fn has_store(&self, kind: &str) -> bool {
+        self.trust_stores.iter().any(|store| store.split_once(':').map(|it| it.0) == Some(kind))
+    }
+
+    /// Whether a subject is one that it names: all parts that it names are there. A subject without
+    /// readable parts is only what a wildcard means.
+    pub(super) fn trusts(&self, parts: Option<&[(String, String)]>) -> Result<(), String> {
+        if self.trusted_identities.iter().any(|identity| identity == WILDCARD) {
             return Ok(());
         }
-        let named =
-            self.trusted_identities.iter().filter_map(|it| it.strip_prefix("x509.subject:"));
-        let mut any = false;
-        for name in named {
-            any = true;
-            let parts = distinguished(name)?;
-            if parts.iter().all(|part| subject.contains(part)) {
+        let name = &self.name;
+        let named: Vec<&str> = self
+            .trusted_identities
+            .iter()
+            .filter_map(|it| it.split_once(':').filter(|it| it.0 == X509_SUBJECT))
+            .map(|(_, value)| value)
+            .collect();
+        if named.is_empty() {
+            return Err(format!(
+                "no x509 trusted identities are configured in the trust policy {name:?}"
+            ));
+        }
+        let parts = parts.ok_or("the subject of the signing certificate has parts with several values, or parts that are no text, and matches no trusted identity")?;
+        let shown: Vec<String> =
+            parts.iter().rev().map(|(kind, value)| format!("{kind}={value}")).collect();
+        let signer = subject::of(&shown.join(","), parts)?;
+        for one in named {
+            if subject::is_within(&subject::parse(one)?, &signer) {
                 return Ok(());
             }
         }
-        let name = &self.name;
-        if any {
-            return Err(format!(
-                "signing certificate from the digital signature does not match the X.509 trusted identities defined in the trust policy {name:?}"
-            ));
-        }
-        Err(format!("no x509 trusted identities are configured in the trust policy {name:?}"))
+        Err(format!(
+            "signing certificate from the digital signature does not match the X.509 trusted identities defined in the trust policy {name:?}"
+        ))
     }
-}
-
-/// The parts of a name such as `C=US, ST=WA, O=acme`; a backslash keeps the next sign as it is.
-fn distinguished(name: &str) -> Result<Vec<(String, String)>, String> {
-    let bad = || format!("parsing distinguished name (DN) {name:?} failed");
-    let mut parts = vec![String::new()];
-    let mut signs = name.chars();
-    while let Some(sign) = signs.next() {
-        match sign {
-            ',' => parts.push(String::new()),
-            '\\' => parts.last_mut().ok_or_else(bad)?.extend(signs.next()),
-            sign => parts.last_mut().ok_or_else(bad)?.push(sign),
-        }
-    }
-    let split = |part: &String| {
-        let (kind, value) = part.split_once('=')?;
-        let kind = match kind.trim().to_uppercase().as_str() {
-            "S" => "ST".to_owned(),
-            other => other.to_owned(),
-        };
-        Some((kind, value.trim().to_owned()))
-    };
-    parts.iter().map(split).collect::<Option<Vec<_>>>().ok_or_else(bad)
 }
 
 #[cfg(test)]
@@ -314,6 +386,26 @@ mod tests {
                 &[],
                 "trust policy statement \"test\" is either missing trust stores or trusted identities, both must be specified",
             ),
+            (
+                "strict",
+                &["*", "x509.subject: C=US, ST=WA, O=acme"],
+                "trust policy statement \"test\" uses a wildcard trusted identity '*', a wildcard identity cannot be used in conjunction with other values",
+            ),
+            (
+                "strict",
+                &["x509.subject: C=US, ST=WA, O=acme", "x509.subject: C=US, ST=WA, O=acme, CN=x"],
+                "trust policy statement \"test\" has overlapping x509 trustedIdentities, \"x509.subject: C=US, ST=WA, O=acme\" overlaps with \"x509.subject: C=US, ST=WA, O=acme, CN=x\"",
+            ),
+            (
+                "strict",
+                &["acme"],
+                "trust policy statement \"test\" has trusted identity \"acme\" missing separator",
+            ),
+            (
+                "strict",
+                &["x509.subject: CN=x"],
+                "trust policy statement \"test\" has trusted identity \"x509.subject: CN=x\": distinguished name (DN) \" CN=x\" has no mandatory RDN attribute for \"C\", it must contain 'C', 'ST' or 'S', and 'O' RDN attributes at a minimum",
+            ),
         ] {
             assert_eq!(policy(level, &["*"], identities), Err(message.to_owned()));
         }
@@ -332,13 +424,15 @@ mod tests {
         for (identity, expected) in [
             ("*", true),
             ("x509.subject: C=US, ST=WA, O=acme\\, inc", true),
-            ("x509.subject: CN=x", true),
-            ("x509.subject: CN=y", false),
-            ("other: CN=x", false),
+            ("x509.subject: C=US, ST=WA, O=acme\\, inc, CN=x", true),
+            ("x509.subject: C=US, ST=WA, O=acme\\, inc, CN=y", false),
+            ("x509.subject: C=US, ST=WA, O=acme", false),
+            ("other: C=US, ST=WA, O=acme\\, inc", false),
         ] {
             let one = policy("strict", &["*"], &[identity]).expect("a policy");
             let statement = one.applicable("r.test/a").expect("a statement");
-            assert_eq!(statement.trusts(&subject).is_ok(), expected, "{identity}");
+            assert_eq!(statement.trusts(Some(&subject)).is_ok(), expected, "{identity}");
+            assert_eq!(statement.trusts(None).is_ok(), identity == "*", "{identity}");
         }
     }
 }
