@@ -49,13 +49,15 @@ impl OciRepositories {
         deadline: Deadline,
     ) -> Result<Option<Pulled>, Stop> {
         let is_known = has_revision(pass, revision);
+        // What is pulled is verified, whatever the status says of an earlier pass.
+        let pulls = !is_known || content_changed(&pass.object.spec, &pass.status);
         let seen = pass.conditions.get(SOURCE_VERIFIED).and_then(|it| it.observed_generation);
         if pass.object.spec.verify.is_none() {
             pass.conditions.remove(SOURCE_VERIFIED);
-        } else if !is_known || seen != pass.object.metadata.generation {
+        } else if pulls || seen != pass.object.metadata.generation {
             self.verify(pass, remote, digest, revision, deadline).await?;
         }
-        if is_known && !content_changed(&pass.object.spec, &pass.status) {
+        if !pulls {
             return Ok(None);
         }
         self.pull(pass, remote, digest, deadline).await.map(Some)

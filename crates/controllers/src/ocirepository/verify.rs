@@ -46,9 +46,13 @@ impl OciRepositories {
                 format!("failed to verify the signature using provider '{name}': {error}");
             Stop::unverified(VERIFICATION_ERROR, message, false)
         })?;
-        if verdict == Verdict::Verified {
-            let message = format!("verified signature of revision {revision}");
-            pass.conditions.set(SOURCE_VERIFIED, ConditionStatus::True, SUCCEEDED, &message);
+        match verdict {
+            Verdict::Verified => {
+                let message = format!("verified signature of revision {revision}");
+                pass.conditions.set(SOURCE_VERIFIED, ConditionStatus::True, SUCCEEDED, &message);
+            }
+            // What was verified before was another revision.
+            Verdict::Ignored => pass.conditions.remove(SOURCE_VERIFIED),
         }
         Ok(())
     }
