@@ -16,9 +16,15 @@
 //! `:?` and `:+` are defaults; a default is evaluated even where it is not used; in the pattern of `%`
 //! everything is reversed, brackets too; a zero byte ends the text.
 //!
+//! [`Dialect::Exact`] has none of these oddities: positions and lengths are characters; `${v: -1}` is the
+//! last one, and what is no number an error; `${v-d}` is `d` where there is no such variable; `:?` is an
+//! error and `:+` is `d` where there is a value; what is not used is not evaluated; the pattern of `%` is
+//! read as it is written.
+//!
 //! Not upstream's: [nesting](MAX_DEPTH), [output](MAX_OUTPUT) and the work of matching patterns are
 //! bounded, and offsets beyond 2⁶³ are past the end, where upstream panics.
 
+mod exact;
 mod functions;
 mod letters;
 mod parse;
@@ -62,6 +68,12 @@ pub enum Envsubst {
     /// There is no such variable, and it must be there.
     #[error("variable not set (strict mode): \"{0}\"")]
     NotSet(String),
+    /// A variable is missing or empty that `:?` wants, and what is written behind that.
+    #[error("variable not set or empty: \"{0}\"{1}")]
+    Required(String, String),
+    /// A position or a length is no number.
+    #[error("a position or length of \"{0}\" is not a number")]
+    NotANumber(String),
     /// Substitutions stand too deep inside each other.
     #[error("substitutions are nested more than {MAX_DEPTH} deep")]
     TooDeep,
@@ -71,6 +83,16 @@ pub enum Envsubst {
     /// A pattern needs too many steps.
     #[error("matching the pattern takes too long")]
     TooLong,
+}
+
+/// How the operators are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Dialect {
+    /// As upstream does, oddities included.
+    #[default]
+    Flux,
+    /// As the documentation of shells says, in characters.
+    Exact,
 }
 
 /// What a variable that is not there counts as.
@@ -86,12 +108,18 @@ pub enum Missing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template<'t> {
     nodes: Vec<Node<'t>>,
+    dialect: Dialect,
 }
 
 impl<'t> Template<'t> {
     /// Reads a text.
     pub fn parse(text: &'t [u8]) -> Result<Self, EnvsubstError> {
-        Ok(Self { nodes: parse::parse(text)? })
+        Self::parse_as(text, Dialect::Flux)
+    }
+
+    /// Reads a text in a dialect.
+    pub(crate) fn parse_as(text: &'t [u8], dialect: Dialect) -> Result<Self, EnvsubstError> {
+        Ok(Self { nodes: parse::parse(text, dialect)?, dialect })
     }
 
     /// Whether there is anything to substitute.
@@ -115,7 +143,7 @@ impl<'t> Template<'t> {
         missing: Missing,
         value_of: impl Fn(&str) -> Option<&'v [u8]>,
     ) -> Result<Vec<u8>, EnvsubstError> {
-        let mut evaluation = Evaluation { missing, value_of, budget };
+        let mut evaluation = Evaluation { missing, value_of, budget, dialect: self.dialect };
         let mut out = Vec::new();
         for node in &self.nodes {
             evaluation.append(node, &mut out)?;
@@ -128,6 +156,7 @@ struct Evaluation<'b, F> {
     missing: Missing,
     value_of: F,
     budget: &'b mut Budget,
+    dialect: Dialect,
 }
 
 impl<'v, F: Fn(&str) -> Option<&'v [u8]>> Evaluation<'_, F> {
@@ -139,6 +168,20 @@ impl<'v, F: Fn(&str) -> Option<&'v [u8]>> Evaluation<'_, F> {
             }
             Node::Call(call) => call,
         };
+        if self.dialect == Dialect::Exact
+            && let Some(choice) = self.choice(call)?
+        {
+            return match choice {
+                Choice::Value(value) => {
+                    let paid = self.budget.bytes(value.len());
+                    paid.map_err(|reason| EnvsubstError { reason, offset: call.offset })?;
+                    out.extend_from_slice(value);
+                    Ok(())
+                }
+                Choice::Word => call.arguments.iter().try_for_each(|part| self.append(part, out)),
+                Choice::Nothing => Ok(()),
+            };
+        }
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
             let mut text = Vec::new();
@@ -151,9 +194,41 @@ impl<'v, F: Fn(&str) -> Option<&'v [u8]>> Evaluation<'_, F> {
             None if self.missing == Missing::Empty || call.operator == Operator::Default => b"",
             None => return Err(fail(Envsubst::NotSet(call.name.to_string()))),
         };
-        let result = functions::apply(call.operator, value, &arguments, self.budget);
+        let result = match self.dialect {
+            Dialect::Flux => functions::apply(call.operator, value, &arguments, self.budget),
+            Dialect::Exact => exact::apply(call, value, &arguments, self.budget),
+        };
         out.extend_from_slice(&result.map_err(fail)?);
         Ok(())
+    }
+}
+
+/// What a substitution with a word comes to.
+enum Choice<'v> {
+    Value(&'v [u8]),
+    Word,
+    Nothing,
+}
+
+impl<'v, F: Fn(&str) -> Option<&'v [u8]>> Evaluation<'_, F> {
+    /// What an operator with a word takes, which alone is then evaluated; nothing where it is another
+    /// operator.
+    fn choice(&self, call: &parse::Call<'_>) -> Result<Option<Choice<'v>>, EnvsubstError> {
+        let given = (self.value_of)(&call.name);
+        let filled = given.filter(|value| !value.is_empty());
+        Ok(Some(match call.operator {
+            Operator::Default => filled.map_or(Choice::Word, Choice::Value),
+            Operator::DefaultIfUnset => given.map_or(Choice::Word, Choice::Value),
+            Operator::Alternative => filled.map_or(Choice::Nothing, |_| Choice::Word),
+            Operator::Required => match filled {
+                Some(value) => Choice::Value(value),
+                None => {
+                    let reason = Envsubst::Required(call.name.to_string(), exact::said(call));
+                    return Err(EnvsubstError { reason, offset: call.offset });
+                }
+            },
+            _ => return Ok(None),
+        }))
     }
 }
 

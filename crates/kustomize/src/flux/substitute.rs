@@ -57,6 +57,11 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// How the objects of a Kustomization are treated that do not say so themselves.
+    pub fn of_all(kustomization: &Value) -> Result<Self> {
+        Ok(Self::of(kustomization)?.unwrap_or_default())
+    }
+
     /// Reads the annotation of an object, which may be a Kustomization; nothing where it has none.
     pub fn of(object: &Value) -> Result<Option<Self>> {
         match metadata(object, "annotations", SUBSTITUTE) {
@@ -74,6 +79,7 @@ impl Mode {
 
 /// The object with the variables' values in it; nothing where it stays as it is.
 pub fn substitute(object: &Value, how: &Substitution<'_>) -> Result<Option<Value>> {
+    let mode = Mode::of(object)?;
     let disabled = Some("disabled");
     if metadata(object, "labels", KUSTOMIZE_SUBSTITUTE) == disabled
         || metadata(object, "annotations", KUSTOMIZE_SUBSTITUTE) == disabled
@@ -83,7 +89,7 @@ pub fn substitute(object: &Value, how: &Substitution<'_>) -> Result<Option<Value
     }
     let about = |failure: Failure| failure.about(name_of(object));
     how.variables.check_names().map_err(about)?;
-    match Mode::of(object)?.unwrap_or(how.mode) {
+    match mode.unwrap_or(how.mode) {
         Mode::Text => as_text(object, how).map(Some).map_err(about),
         Mode::Typed => typed::substitute(object, how).map(Some).map_err(about),
     }
@@ -124,6 +130,8 @@ fn explain(error: &EnvsubstError, field: Option<&str>) -> Failure {
         Envsubst::NotSet(name) => {
             format!("give {name} a value, or a default such as ${{{name}:-value}}")
         }
+        Envsubst::Required(name, _) => format!("give {name} a value"),
+        Envsubst::NotANumber(_) => "write a whole number, such as ${name:0:3}".to_owned(),
         Envsubst::TooDeep | Envsubst::TooLarge | Envsubst::TooLong => {
             "make the expression or the values of its variables smaller".to_owned()
         }
@@ -165,5 +173,7 @@ fn name_of(object: &Value) -> String {
     }
 }
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;

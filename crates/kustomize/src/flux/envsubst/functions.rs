@@ -24,7 +24,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    fn bytes(&mut self, count: usize) -> Result<()> {
+    pub(super) fn bytes(&mut self, count: usize) -> Result<()> {
         self.bytes = self.bytes.checked_sub(count).ok_or(Envsubst::TooLarge)?;
         Ok(())
     }
@@ -80,7 +80,11 @@ pub(super) fn apply<'v>(
             _ => Cow::Borrowed(value),
         },
         Operator::Default if value.is_empty() => Cow::Owned(arguments.concat()),
-        Operator::Default | Operator::Plain => Cow::Borrowed(value),
+        Operator::Default
+        | Operator::DefaultIfUnset
+        | Operator::Required
+        | Operator::Alternative
+        | Operator::Plain => Cow::Borrowed(value),
     };
     budget.bytes(result.len())?;
     Ok(result)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::scan::{Accept, Escapes, Scanner, Token};
-use super::{Envsubst, EnvsubstError, MAX_DEPTH, letters};
+use super::{Dialect, Envsubst, EnvsubstError, MAX_DEPTH, letters};
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,12 +42,17 @@ pub(super) enum Operator {
     ReplacePrefix,
     ReplaceSuffix,
     Default,
+    /// `-`, which only [`Dialect::Exact`] has.
+    DefaultIfUnset,
+    /// `:?` and `:+`, which are defaults for upstream.
+    Required,
+    Alternative,
 }
 
 type Result<T> = std::result::Result<T, EnvsubstError>;
 
-pub(super) fn parse(text: &[u8]) -> Result<Vec<Node<'_>>> {
-    let mut parser = Parser { scanner: Scanner::new(text), depth: 0 };
+pub(super) fn parse(text: &[u8], dialect: Dialect) -> Result<Vec<Node<'_>>> {
+    let mut parser = Parser { scanner: Scanner::new(text), depth: 0, dialect };
     let mut nodes = Vec::new();
     loop {
         match parser.scanner.word_or_open(|_, _| true, Escapes::Dollar) {
@@ -61,6 +66,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Node<'_>>> {
 struct Parser<'t> {
     scanner: Scanner<'t>,
     depth: usize,
+    dialect: Dialect,
 }
 
 impl<'t> Parser<'t> {
@@ -89,6 +95,7 @@ impl<'t> Parser<'t> {
             ':' if matches!(self.scanner.peek_second(), '=' | '-' | '?' | '+') => self.default()?,
             ':' => self.substring()?,
             '=' => self.default()?,
+            '-' if self.dialect == Dialect::Exact => self.default()?,
             ',' | '^' => self.casing()?,
             '/' => self.replace()?,
             '#' | '%' => self.trim()?,
@@ -168,20 +175,26 @@ impl<'t> Parser<'t> {
 
     /// `=word}`, `:=word}`, `:-word}`, `:?word}` and `:+word}`; the word is any number of parts.
     fn default(&mut self) -> Operation<'t> {
-        if self.scanner.peek() == '=' {
-            self.operator(|letter, length| letter == '=' && length == 1)?;
-        } else {
+        let sign = if self.scanner.peek() == ':' {
             self.operator(|letter, length| match length {
                 1 => letter == ':',
                 2 => matches!(letter, '=' | '-' | '?' | '+'),
                 _ => false,
-            })?;
-        }
+            })?
+        } else {
+            self.operator(|letter, length| matches!(letter, '=' | '-') && length == 1)?
+        };
+        let operator = match (self.dialect, sign) {
+            (Dialect::Exact, b"-") => Operator::DefaultIfUnset,
+            (Dialect::Exact, b":?") => Operator::Required,
+            (Dialect::Exact, b":+") => Operator::Alternative,
+            _ => Operator::Default,
+        };
         let mut parts = Vec::new();
         while !self.scanner.close() {
             parts.push(self.argument(is_not_closing, Escapes::None)?);
         }
-        Ok((Operator::Default, parts))
+        Ok((operator, parts))
     }
 
     /// `,}`, `,,}`, `^}` and `^^}`.

@@ -10,7 +10,8 @@ fn variables() -> Variables {
     variables
         .add_secret(&json!({"data": {"name": "ZnJvbS1zZWNyZXQK", "odd": "YToKIGI="}}))
         .expect("the values are in base64");
-    variables.insert("n", "3\n");
+    variables.insert("n", "3");
+    variables.insert("line", "7\n");
     variables.insert("tag", "1.10");
     variables
 }
@@ -64,14 +65,14 @@ fn as_text_a_value_decides_its_type() {
 #[test]
 fn typed_the_field_decides() {
     let out = run(&deployment(), Mode::Typed).expect("it is fine").expect("it changed");
-    let labels = json!({"tag": "1.10", "from-secret": "x"});
-    assert_eq!(out["metadata"], json!({"name": "from-secret", "labels": labels}));
+    let labels = json!({"tag": "1.10", "from-secret\n": "x"});
+    assert_eq!(out["metadata"], json!({"name": "from-secret\n", "labels": labels}));
     let spec = &out["spec"];
     assert_eq!((&spec["replicas"], &spec["paused"]), (&json!(3), &json!(true)));
     let update = json!({"maxSurge": 3, "maxUnavailable": "30%"});
     assert_eq!(spec["strategy"]["rollingUpdate"], update);
     let container = &spec["template"]["spec"]["containers"][0];
-    assert_eq!(container["args"], json!(["--price=$5", "3", "a: b"]));
+    assert_eq!(container["args"], json!(["--price=$5", "3", "a:\n b"]));
     assert_eq!(container["ports"], json!([{"containerPort": 803}]));
 }
 
@@ -111,7 +112,7 @@ fn what_is_wrong_names_object_field_and_variable() {
         "metadata": {"name": "web", "labels": {"a": "1", "${n:1}a": "2"}}, "spec": {"replicas": "${tag}"}});
     assert_eq!(
         run(&object, Mode::Typed),
-        Err("Deployment/web: metadata.labels.a: two fields are called \"a\" after substitution\n\
+        Err("Deployment/web: metadata.labels.a: another field has the same name after substitution\n\
              Deployment/web: spec.replicas: the field is an integer, which its value is not (correct the value of the variable)"
             .to_owned())
     );

@@ -11,7 +11,7 @@ use sluice_schema::recorded::{OpenApi, openapi};
 use super::place::{push_index, push_name};
 use super::{Substitution, explain};
 use crate::failure::{Failure, Gathered, Result};
-use crate::flux::envsubst::{Budget, Template};
+use crate::flux::envsubst::{Budget, Dialect, Template};
 
 /// The object with the variables' values in its strings; all that is wrong is reported.
 pub(super) fn substitute(object: &Value, how: &Substitution<'_>) -> Result<Value> {
@@ -70,7 +70,8 @@ impl Walk<'_, '_> {
             });
             let value = self.value(value, field, path);
             if out.contains_key(&name) {
-                let problem = format!("two fields are called \"{name}\" after substitution");
+                // The name may be a secret by now, so only the field is shown.
+                let problem = "another field has the same name after substitution";
                 self.wrong.add(Failure::new(format!("{path}: {problem}")));
             }
             out.insert(name, value);
@@ -105,8 +106,9 @@ impl Walk<'_, '_> {
             return None;
         }
         let (variables, missing) = (self.how.variables, self.how.missing);
-        let result = Template::parse(text.as_bytes()).and_then(|template| {
-            let value_of = |name: &str| variables.get(name);
+        let template = Template::parse_as(text.as_bytes(), Dialect::Exact);
+        let result = template.and_then(|template| {
+            let value_of = |name: &str| variables.exact(name);
             let bytes = template.evaluate_within(&mut self.budget, missing, value_of)?;
             Ok((bytes, template.has_substitutions()))
         });
@@ -145,6 +147,8 @@ impl Wanted {
 
     /// The value in its own type, or what it should have been.
     fn read(self, text: &str) -> std::result::Result<Value, &'static str> {
+        // The newline that ends a file is no part of a number or a truth.
+        let (whole, text) = (text, text.trim_end_matches(['\n', '\r']));
         let integer = || text.parse::<i64>().ok().map(Value::from);
         let number = || {
             let number = text.parse::<f64>().ok().filter(|_| text.starts_with(is_numeric));
@@ -159,7 +163,7 @@ impl Wanted {
                 _ => Err("true or false"),
             },
             Self::IntegerOrString => {
-                Ok(integer().unwrap_or_else(|| Value::String(text.to_owned())))
+                Ok(integer().unwrap_or_else(|| Value::String(whole.to_owned())))
             }
         }
     }

@@ -13,17 +13,26 @@ const NAMES: &str = "^[_[:alpha:]][_[:alpha:][:digit:]]*$";
 /// Variables with their values. What is added later wins: first the ConfigMaps and Secrets of
 /// `substituteFrom` in their order, then the map `substitute`.
 ///
-/// Values are bytes, as those of Secrets are, and have no newlines.
+/// Values are bytes, as those of Secrets are. Flux takes their newlines away, as they would break the
+/// text that they are put into; what is put into strings keeps them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Variables {
     values: BTreeMap<String, Vec<u8>>,
+    /// Those that have newlines, without them.
+    flat: BTreeMap<String, Vec<u8>>,
 }
 
 impl Variables {
     /// Adds a variable.
     pub fn insert(&mut self, name: impl Into<String>, value: impl AsRef<[u8]>) {
-        let value = value.as_ref().iter().copied().filter(|byte| *byte != b'\n').collect();
-        self.values.insert(name.into(), value);
+        let (name, value) = (name.into(), value.as_ref());
+        if value.contains(&b'\n') {
+            let flat = value.iter().copied().filter(|byte| *byte != b'\n').collect();
+            self.flat.insert(name.clone(), flat);
+        } else {
+            self.flat.remove(&name);
+        }
+        self.values.insert(name, value.to_vec());
     }
 
     /// Adds the `data` of a ConfigMap; its `binaryData` is not read.
@@ -52,13 +61,19 @@ impl Variables {
         self.values.is_empty()
     }
 
-    /// All variables, by name.
+    /// All variables, by name, without newlines.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.values.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
+        let flat = |name| self.get(name).unwrap_or_default();
+        self.values.keys().map(move |name| (name.as_str(), flat(name)))
     }
 
-    /// The value of a variable.
+    /// The value of a variable, without newlines.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.flat.get(name).or_else(|| self.values.get(name)).map(Vec::as_slice)
+    }
+
+    /// The value of a variable, as it is.
+    pub(super) fn exact(&self, name: &str) -> Option<&[u8]> {
         self.values.get(name).map(Vec::as_slice)
     }
 
