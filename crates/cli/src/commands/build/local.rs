@@ -189,17 +189,23 @@ impl Build {
                     Some(SubstituteStrategy::Always) => Strategy::Always,
                     _ => Strategy::WithVariables,
                 },
-                mode: Mode::of(kustomization).ok().flatten().unwrap_or_default(),
+                mode: Mode::of_all(kustomization)
+                    .map_err(|failure| Failure::flux(words(&failure)))?,
             };
+            let mut wrong = Vec::new();
             for object in &mut objects {
-                let name = text_at(object, "/metadata/name").to_owned();
-                let changed = substitute(object, &how).map_err(|failure| {
-                    let why = words(&failure);
-                    Failure::flux(format!("var substitution failed for '{name}': {why}"))
-                })?;
-                if let Some(changed) = changed {
-                    *object = changed;
+                let name = text_at(object, "/metadata/name");
+                match substitute(object, &how) {
+                    Ok(Some(changed)) => *object = changed,
+                    Ok(None) => {}
+                    Err(failure) => {
+                        let why = words(&failure);
+                        wrong.push(format!("var substitution failed for '{name}': {why}"));
+                    }
                 }
+            }
+            if !wrong.is_empty() {
+                return Err(Failure::flux(wrong.join("\n")));
             }
         }
         let labels = Owner::kustomize().labels(

@@ -65,7 +65,10 @@ fn collision(values: &[Value]) -> Option<String> {
 
 /// How objects that do not say so themselves are substituted in.
 fn mode(object: &Kustomization) -> Result<Mode, Stop> {
-    let own = serde_json::json!({"metadata": {"annotations": object.metadata.annotations}});
-    let mode = Mode::of(&own).map_err(|failure| build_failed(words(&failure)))?;
-    Ok(mode.unwrap_or_default())
+    let metadata = serde_json::json!({
+        "name": object.metadata.name, "namespace": object.metadata.namespace,
+        "annotations": object.metadata.annotations,
+    });
+    let own = serde_json::json!({"kind": "Kustomization", "metadata": metadata});
+    Mode::of_all(&own).map_err(|failure| build_failed(words(&failure)))
 }
