@@ -71,7 +71,11 @@ impl VaultKey<'_> {
         http: &dyn Http,
     ) -> Result<DataKey, String> {
         let path = format!("{}/decrypt/{}", self.engine_path.trim_matches('/'), self.key_name);
-        self.ask(&path, token, http).await.map_err(|problem| {
+        let answer = match escaped(&path) {
+            Some(escaped) => self.ask(&escaped, token, http).await,
+            None => Err("it is no path of an engine".to_owned()),
+        };
+        answer.map_err(|problem| {
             let what = "failed to decrypt sops data key from Vault transit backend";
             format!("{what} '{path}': {problem}")
         })
@@ -100,6 +104,16 @@ impl VaultKey<'_> {
             .map(Redacted::new)
             .map_err(|_| "cannot decode base64 plaintext into data key bytes".to_owned())
     }
+}
+
+/// A path as part of an address. A document must not lead the token to another API of the Vault: steps
+/// upwards and empty ones are refused, and no sign in it ends the path.
+fn escaped(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let is_step = |part: &&str| matches!(*part, "" | "." | "..");
+    let encode = |part: &&str| sluice_cloud::encoded(part);
+    (!parts.iter().any(|part| is_step(part)))
+        .then(|| parts.iter().map(encode).collect::<Vec<_>>().join("/"))
 }
 
 #[cfg(test)]
@@ -158,6 +172,38 @@ mod tests {
     #[test]
     fn the_engine_decrypts_with_the_right_token() {
         assert_eq!(ask("right", "vault:v1:x"), Ok(b"key".to_vec()));
+    }
+
+    /// A document names the engine and the key; neither is a way to another API of the Vault.
+    #[test]
+    fn only_the_engine_is_asked() {
+        struct Log(std::sync::Mutex<Vec<String>>);
+        impl Http for Log {
+            fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
+                self.0.lock().expect("no panic before").push(request.uri().to_string());
+                Box::pin(std::future::ready(Ok(Response::new(b"{}".to_vec()))))
+            }
+        }
+        for (engine_path, key_name) in [
+            ("sys/seal?", "k"),
+            ("auth/token/create#", "k"),
+            ("sops/../sys", "k"),
+            ("sops", "../../../sys/seal"),
+            ("sops", "k?x=y"),
+            ("sops//x", "k"),
+            (".", "k"),
+            ("a%2f..%2fsys", "k"),
+        ] {
+            let log = Log(std::sync::Mutex::default());
+            let key = VaultKey { address: "https://vault.test", engine_path, key_name, enc: "x" };
+            let token = Redacted::new("t".to_owned());
+            at_once(key.decrypt(&token, &log)).expect_err("nothing is given");
+            for asked in log.0.lock().expect("no panic before").iter() {
+                let path = asked.strip_prefix("https://vault.test/v1/").expect("the Vault");
+                assert!(path.contains("/decrypt/") && !path.contains(['?', '#']), "{asked}");
+                assert!(!path.contains(".."), "{asked}");
+            }
+        }
     }
 
     #[test]
