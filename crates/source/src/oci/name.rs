@@ -57,7 +57,8 @@ impl Repository {
         check("repository", path, REPOSITORY_CHARACTERS, 2, 255)?;
         let is_authority = registry.is_empty()
             || (Url::parse(&format!("http://{registry}/")).is_ok()
-                && !registry.contains(|sign: char| sign == '@' || sign.is_whitespace()));
+                && !registry
+                    .contains(|sign: char| "@?#\\%;".contains(sign) || sign.is_whitespace()));
         if !is_authority {
             return Err(NameError(format!(
                 "registries must be valid RFC 3986 URI authorities: {registry}"
