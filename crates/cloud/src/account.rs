@@ -46,6 +46,9 @@ pub trait Accounts: Send + Sync {
         account: &'a AccountName,
         audiences: &'a [String],
     ) -> Answering<'a, String, String>;
+
+    /// Whether the API server of this cluster takes a token as one for itself.
+    fn is_taken<'a>(&'a self, token: &'a str) -> Answering<'a, bool, String>;
 }
 
 /// A process without a cluster.
@@ -61,6 +64,10 @@ impl Accounts for NoAccounts {
     }
 
     fn token<'a>(&'a self, _: &'a AccountName, _: &'a [String]) -> Answering<'a, String, String> {
+        Box::pin(std::future::ready(Err("there is no cluster".to_owned())))
+    }
+
+    fn is_taken<'a>(&'a self, _: &'a str) -> Answering<'a, bool, String> {
         Box::pin(std::future::ready(Err("there is no cluster".to_owned())))
     }
 }

@@ -111,8 +111,12 @@ fn sts_endpoint(asking: &Asking<'_>, region: &str, named: &str) -> Result<String
     if named.is_empty() {
         return endpoint(asking, "sts", "STS", region);
     }
-    if matches(STS_ENDPOINT, named) {
-        return Ok(named.trim_end_matches('/').to_owned());
+    // Upstream's expression alone also takes `https://evil.test/.sts.amazonaws.com`: what is in front of the
+    // name has to be labels of the same host.
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+    let host = named.strip_prefix("https://").unwrap_or_default();
+    if matches(STS_ENDPOINT, named) && host.bytes().all(is_host) {
+        return Ok(named.to_owned());
     }
     Err(CloudError(format!("invalid STS endpoint: '{named}'. must match {STS_ENDPOINT}")))
 }

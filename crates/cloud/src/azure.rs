@@ -13,7 +13,7 @@ use crate::{Asking, CloudError, Lasting, encoded};
 pub use credentials::AzureCredentials;
 pub use world::AzureWorld;
 
-pub(crate) use ambient::find as ambient;
+pub(crate) use ambient::{find as ambient, of_machine};
 pub(crate) use cluster::{SCOPE as CLUSTER_SCOPE, access, is_described, manager_scope};
 
 /// For whom a token of a cluster is that Azure exchanges.

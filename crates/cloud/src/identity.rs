@@ -9,18 +9,18 @@ use ring::digest;
 use sluice_base::clock::Clock;
 use sluice_base::redacted::Redacted;
 
+use crate::audience::{TOKEN_FILE, check_given, check_wanted};
 use crate::aws::AwsKeys;
+use crate::azure::AzureCredentials;
 use crate::cluster::canonical_address;
 use crate::gcp::Gke;
 use crate::keep::Keep;
 use crate::web::Asking;
 use crate::{
-    AccountName, Accounts, CacheLimits, CloudError, ClusterAccess, ClusterQuery, Environment, Http,
-    Lasting, Proxy, aws, azure, gcp, jwt,
+    AccountName, Accounts, CacheLimits, CloudError, CloudService, ClusterAccess, ClusterQuery,
+    Environment, Http, Lasting, TrustedHost, aws, azure, gcp, jwt,
 };
 
-/// Where a pod finds the token of its service account.
-const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 /// What is said where objects may not name service accounts.
 const NOT_ALLOWED: &str = "ObjectLevelWorkloadIdentity feature gate is not enabled";
 /// What is said where the operator's default is not there.
@@ -40,6 +40,8 @@ pub struct CloudsParts {
     pub limits: CacheLimits,
     /// Whether objects may name service accounts: `ObjectLevelWorkloadIdentity`.
     pub allows_accounts: bool,
+    /// Private endpoints that are shown tokens like the clouds' own hosts: `--cloud-hosts`.
+    pub trusted_hosts: Vec<TrustedHost>,
 }
 
 /// The clouds, and what they gave to whom.
@@ -61,13 +63,12 @@ impl Clouds {
 
     /// The controllers themselves.
     pub fn controller(&self) -> CloudIdentity {
-        CloudIdentity {
-            shared: Arc::clone(&self.0),
-            http: Arc::clone(&self.0.parts.http),
-            who: Who::Controller,
-            proxy: None,
-            audiences: Vec::new(),
-        }
+        CloudIdentity { shared: Arc::clone(&self.0), who: Who::Controller, audiences: Vec::new() }
+    }
+
+    /// An identity that is given nothing, and why. What needs no identity works nevertheless.
+    pub fn refused(&self, why: String) -> CloudIdentity {
+        CloudIdentity { who: Who::Nobody(why), ..self.controller() }
     }
 
     /// A service account; `is_default` where nobody named it and the operator's flag did.
@@ -76,17 +77,21 @@ impl Clouds {
         CloudIdentity { who: Who::Account { account, is_default }, ..self.controller() }
     }
 
-    /// The service account that is named, or else the operator's default, or else the controllers.
+    /// The service account that is named, or else the operator's default, or else the controllers, unless
+    /// there is a reason why not.
     pub fn named_or(
         &self,
         namespace: &str,
         named: Option<&str>,
         default: Option<&str>,
+        refusal: Option<String>,
     ) -> CloudIdentity {
-        match named.filter(|name| !name.is_empty()) {
-            Some(name) => self.account(namespace, name, false),
-            None => default
-                .map_or_else(|| self.controller(), |name| self.account(namespace, name, true)),
+        let given = |name: &&str| !name.is_empty();
+        match (named.filter(given), default.filter(given), refusal) {
+            (Some(name), _, _) => self.account(namespace, name, false),
+            (None, Some(name), _) => self.account(namespace, name, true),
+            (None, None, Some(why)) => self.refused(why),
+            (None, None, None) => self.controller(),
         }
     }
 }
@@ -100,23 +105,27 @@ impl fmt::Debug for Clouds {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Who {
     Controller,
-    Account { account: AccountName, is_default: bool },
+    Account {
+        account: AccountName,
+        is_default: bool,
+    },
+    /// Nothing is given, for this reason.
+    Nobody(String),
 }
 
-/// Somebody whom clouds may know, and the way to them.
+/// An identity that clouds may know. Clouds are always asked directly: a proxy is a tenant's choice, and what
+/// it would carry are the credentials of the controllers.
 #[derive(Clone)]
 pub struct CloudIdentity {
     shared: Arc<Shared>,
-    http: Arc<dyn Http>,
     who: Who,
-    proxy: Option<Proxy>,
-    /// For whom tokens of this cluster are, where not for whom the cloud says.
+    /// Audiences of tokens of this cluster, if they differ from the provider's default.
     audiences: Vec<String>,
 }
 
 impl PartialEq for CloudIdentity {
     fn eq(&self, other: &Self) -> bool {
-        (&self.who, &self.proxy, &self.audiences) == (&other.who, &other.proxy, &other.audiences)
+        (&self.who, &self.audiences) == (&other.who, &other.audiences)
     }
 }
 
@@ -157,13 +166,15 @@ pub(crate) struct Subject {
 }
 
 impl CloudIdentity {
-    /// The same by a proxy.
-    pub fn through(mut self, proxy: Option<&Proxy>) -> Result<Self, CloudError> {
-        if let Some(proxy) = proxy {
-            self.http = self.http.through(proxy)?;
-            self.proxy = Some(proxy.clone());
-        }
-        Ok(self)
+    /// Whether a host may be shown what this identity is given for a service.
+    pub fn check_host(
+        &self,
+        service: CloudService,
+        scheme: &str,
+        host: &str,
+        port: Option<u16>,
+    ) -> Result<(), CloudError> {
+        service.check(scheme, host, port, &self.shared.parts.trusted_hosts)
     }
 
     /// The same with tokens of this cluster for these audiences, if there are any.
@@ -176,7 +187,7 @@ impl CloudIdentity {
     /// What a question needs.
     pub fn asking(&self) -> Asking<'_> {
         let parts = &self.shared.parts;
-        Asking { http: &*self.http, environment: &parts.environment, now: parts.clock.now() }
+        Asking { http: &*parts.http, environment: &parts.environment, now: parts.clock.now() }
     }
 
     /// Keys of AWS for a region. STS is where the endpoint says, unless that is empty.
@@ -205,6 +216,35 @@ impl CloudIdentity {
     pub async fn azure(&self, scope: &str) -> Result<Lasting<Redacted<String>>, CloudError> {
         let subject = self.subject(Provider::Azure).await?;
         self.azure_of(subject.as_ref(), scope).await
+    }
+
+    /// A token of Azure for the credentials of a Secret. Those that only name an identity of the machine are
+    /// the controllers' own, and good where those are.
+    pub async fn azure_by(
+        &self,
+        credentials: &AzureCredentials,
+        scope: &str,
+    ) -> Result<Lasting<Redacted<String>>, CloudError> {
+        match credentials.machine_identity() {
+            Some(client) => self.azure_machine(client, scope).await,
+            None => credentials.token(&self.asking(), scope).await,
+        }
+    }
+
+    /// A token of Azure for an identity of the machine.
+    pub async fn azure_machine(
+        &self,
+        client: &str,
+        scope: &str,
+    ) -> Result<Lasting<Redacted<String>>, CloudError> {
+        let why = match &self.who {
+            Who::Controller => return azure::of_machine(&self.asking(), scope, client).await,
+            Who::Account { account, .. } => format!("service account '{account}' is to be used"),
+            Who::Nobody(why) => why.clone(),
+        };
+        Err(CloudError(format!(
+            "the Secret names only an identity of the machine, '{client}', which is the controllers' own: {why}"
+        )))
     }
 
     async fn azure_of(
@@ -264,8 +304,6 @@ impl CloudIdentity {
         &self,
         query: &ClusterQuery,
     ) -> Result<Lasting<ClusterAccess>, CloudError> {
-        let no_token =
-            |error: CloudError| error.while_trying("failed to get access token for cluster");
         let asking = self.asking();
         let parts = [
             ("cluster", query.cluster.as_str()),
@@ -319,13 +357,12 @@ impl CloudIdentity {
         query: &ClusterQuery,
     ) -> Result<Lasting<ClusterAccess>, CloudError> {
         let mut identity = self.clone();
-        if identity.audiences.is_empty() {
+        if identity.audiences.is_empty() && !query.address.is_empty() {
             identity.audiences.push(query.address.clone());
         }
-        let (token, _) = identity
-            .cluster_token()
-            .await
-            .map_err(|error| error.while_trying("failed to get access token for cluster"))?;
+        // What is wrong with the identity is said before what is wrong with the address.
+        let subject = identity.subject(Provider::Generic).await;
+        let subject = subject.map_err(no_token)?;
         if query.address.is_empty() {
             return Err(CloudError(
                 "cluster address is required to create a REST config".to_owned(),
@@ -334,6 +371,7 @@ impl CloudIdentity {
         let address = canonical_address(&query.address).map_err(|error| {
             error.while_trying(&format!("failed to parse cluster address {}", query.address))
         })?;
+        let (token, _) = identity.cluster_token_of(subject.as_ref()).await.map_err(no_token)?;
         let authorities = query.authorities.clone().into_bytes();
         let value = ClusterAccess { address, authorities, token: token.value };
         Ok(Lasting { value, until: token.until })
@@ -345,14 +383,19 @@ impl CloudIdentity {
         purpose: &[(&str, &str)],
         make: impl Future<Output = Result<Lasting<T>, CloudError>>,
     ) -> Result<T, CloudError> {
-        let mut parts = vec![format!("{:?}", self.who)];
-        parts.extend(purpose.iter().map(|(name, value)| format!("{name}={value}")));
-        self.shared.keep.get(self.hashed(parts), make).await.map(|kept| kept.value)
+        let who = format!("{:?}", self.who);
+        let mut parts = vec![("who", who.as_str())];
+        parts.extend_from_slice(purpose);
+        self.shared.keep.get(hashed(&parts), make).await.map(|kept| kept.value)
     }
 
     /// The service account and who it is to a cloud; nothing for the controllers.
     async fn subject(&self, provider: Provider) -> Result<Option<Subject>, CloudError> {
-        let Who::Account { account, is_default } = &self.who else { return Ok(None) };
+        let (account, is_default) = match &self.who {
+            Who::Controller => return Ok(None),
+            Who::Nobody(why) => return Err(CloudError(why.clone())),
+            Who::Account { account, is_default } => (account, is_default),
+        };
         let found = self.shared.parts.accounts.annotations(account).await;
         let annotations = found.map_err(|error| {
             let told = error.is_missing && *is_default;
@@ -411,11 +454,15 @@ impl CloudIdentity {
             return Err(CloudError(NOT_ALLOWED.to_owned()));
         }
         let account = &subject.account;
+        check_wanted(parts, &subject.audiences)?;
         let token = parts.accounts.token(account, &subject.audiences).await.map_err(|problem| {
             CloudError(format!(
                 "failed to create kubernetes token for service account '{account}': {problem}"
             ))
         })?;
+        if !self.audiences.is_empty() {
+            check_given(parts, &token).await?;
+        }
         exchange(subject, token).await.map_err(|error| {
             error.while_trying(&format!(
                 "failed to create provider access token for service account '{account}'"
@@ -437,35 +484,44 @@ impl CloudIdentity {
             )));
         };
         let account = AccountName { namespace: namespace.to_owned(), name: name.to_owned() };
+        check_wanted(parts, &self.audiences)?;
         let given = parts.accounts.token(&account, &self.audiences).await;
         let given = given.map_err(|problem| {
             CloudError(format!(
                 "failed to create kubernetes token for controller service account '{account}': {problem}"
             ))
         })?;
+        check_given(parts, &given).await?;
         Ok(lasting(given)?.with(account))
     }
 
     fn key(&self, provider: Provider, subject: Option<&Subject>, more: &[(&str, &str)]) -> String {
-        let mut parts = vec![format!("provider={}", provider.name())];
         let audiences = subject.map_or(&self.audiences, |subject| &subject.audiences);
-        parts.push(format!("audiences={}", audiences.join(",")));
-        if let Some(subject) = subject {
-            parts.push(format!("providerIdentity={}", subject.identity));
-            parts.push(format!("serviceAccount={}", subject.account));
+        let account = subject.map(|subject| subject.account.to_string());
+        let mut parts = vec![("provider", provider.name())];
+        parts.extend(audiences.iter().map(|audience| ("audience", audience.as_str())));
+        if let (Some(subject), Some(account)) = (subject, &account) {
+            parts.push(("providerIdentity", subject.identity.as_str()));
+            parts.push(("serviceAccount", account.as_str()));
         }
-        parts.extend(more.iter().map(|(name, value)| format!("{name}={value}")));
-        self.hashed(parts)
+        parts.extend_from_slice(more);
+        hashed(&parts)
     }
+}
 
-    /// A key that shows nothing of what it is made of.
-    fn hashed(&self, mut parts: Vec<String>) -> String {
-        if let Some(Proxy { address, username, password }) = &self.proxy {
-            parts.push(format!("proxy={address} {username} {password}"));
-        }
-        let hash = digest::digest(&digest::SHA256, parts.join("\n").as_bytes());
-        aws::hex(hash.as_ref())
+/// A key that shows nothing of what it is made of. Each part goes in with its length, so that no text looks
+/// like two.
+fn hashed(parts: &[(&str, &str)]) -> String {
+    let mut hash = digest::Context::new(&digest::SHA256);
+    for text in parts.iter().flat_map(|(name, value)| [name, value]) {
+        hash.update(&text.len().to_be_bytes());
+        hash.update(text.as_bytes());
     }
+    aws::hex(hash.finish().as_ref())
+}
+
+fn no_token(error: CloudError) -> CloudError {
+    error.while_trying("failed to get access token for cluster")
 }
 
 /// A token of a cluster, with the time that it gives itself.
@@ -481,5 +537,7 @@ impl Lasting<Redacted<String>> {
     }
 }
 
+#[cfg(test)]
+mod attacks;
 #[cfg(test)]
 mod tests;

@@ -64,6 +64,22 @@ pub(crate) fn subject(token: &str) -> Option<String> {
     Some(claims(token)?.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 
+/// For whom a token is, by its own word.
+pub(crate) fn audiences(token: &str) -> Vec<String> {
+    match claims(token).and_then(|claims| claims.get("aud").cloned()) {
+        Some(Value::String(audience)) => vec![audience],
+        Some(Value::Array(all)) => {
+            all.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Where a token comes from, by its own word.
+pub(crate) fn issuer(token: &str) -> Option<String> {
+    Some(claims(token)?.get("iss")?.as_str()?.to_owned())
+}
+
 /// A token that nobody signed.
 #[cfg(test)]
 pub(crate) fn unsigned(claims: &Value) -> String {

@@ -15,11 +15,13 @@
 //! No error and no debug print shows a key or a token.
 
 mod account;
+mod audience;
 pub mod aws;
 pub mod azure;
 mod cluster;
 mod environment;
 pub mod gcp;
+mod hosts;
 mod identity;
 pub mod jwt;
 mod keep;
@@ -30,6 +32,7 @@ mod web;
 pub use account::{AccountError, AccountName, Accounts, Answering, NoAccounts};
 pub use cluster::{ClusterAccess, ClusterQuery};
 pub use environment::{Environment, ReadFile};
+pub use hosts::{CloudService, TrustedHost};
 pub use identity::{CloudIdentity, Clouds, CloudsParts};
 pub use keep::{CacheLimits, Lasting};
 pub use web::{Answer, Asking, Http, Nowhere, Proxy, encoded, form};

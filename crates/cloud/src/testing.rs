@@ -9,7 +9,6 @@ use sluice_base::clock::Clock;
 
 use crate::{
     AccountError, AccountName, Accounts, Answer, Answering, Clouds, CloudsParts, Environment, Http,
-    Proxy,
 };
 
 /// The moment at which all tests begin.
@@ -63,7 +62,6 @@ impl Clock for Hands {
 pub(crate) struct Servers {
     answers: Arc<Mutex<BTreeMap<String, (u16, String)>>>,
     asked: Arc<Mutex<Vec<String>>>,
-    by_proxy: String,
 }
 
 impl Servers {
@@ -92,7 +90,7 @@ impl Http for Servers {
             .collect();
         headers.sort();
         let body = String::from_utf8_lossy(request.body()).into_owned();
-        let asked = format!("{}{line} {body} {}", self.by_proxy, headers.join(" "));
+        let asked = format!("{line} {body} {}", headers.join(" "));
         self.asked.lock().expect("no panic before").push(asked);
         let answers = self.answers.lock().expect("no panic before");
         let found = answers.iter().rev().find(|(start, _)| line.starts_with(start.as_str()));
@@ -100,11 +98,6 @@ impl Http for Servers {
         let (status, body) = answer.unwrap_or((404, String::new()));
         let response = Response::builder().status(status).body(body.into_bytes());
         Box::pin(std::future::ready(Ok(response.expect("the status is one"))))
-    }
-
-    fn through(&self, proxy: &Proxy) -> Result<Arc<dyn Http>, String> {
-        let by_proxy = format!("[{}] ", proxy.address);
-        Ok(Arc::new(Self { by_proxy, ..self.clone() }))
     }
 }
 
@@ -143,6 +136,12 @@ impl Accounts for Known {
         }));
         Box::pin(std::future::ready(Ok(token)))
     }
+
+    /// An API server that takes tokens for `api` only.
+    fn is_taken<'a>(&'a self, token: &'a str) -> Answering<'a, bool, String> {
+        let is_taken = crate::jwt::audiences(token).contains(&"api".to_owned());
+        Box::pin(std::future::ready(Ok(is_taken)))
+    }
 }
 
 /// An environment with variables and one file, `/token`.
@@ -174,5 +173,6 @@ pub(crate) fn clouds_at(
         clock: Arc::new(clock.clone()),
         limits: crate::CacheLimits::default(),
         allows_accounts: true,
+        trusted_hosts: Vec::new(),
     })
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use http::{Method, Request, Response};
 use jiff::{SignedDuration, Timestamp};
@@ -21,15 +20,10 @@ const LONGEST: i64 = 86_400;
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<Vec<u8>>, String>> + Send + 'a>>;
 
 /// Sends requests to servers of clouds. Whoever implements it bounds the time and the size of an answer, and
-/// does not follow redirects.
+/// does not follow redirects. There is no way through a proxy: those of tenants carry no log-ins.
 pub trait Http: Send + Sync {
     /// Sends a request and gives the whole answer, or why there is none.
     fn send(&self, request: Request<Vec<u8>>) -> Answer<'_>;
-
-    /// The same servers through a proxy.
-    fn through(&self, _: &Proxy) -> Result<Arc<dyn Http>, String> {
-        Err("proxies are out of reach".to_owned())
-    }
 }
 
 /// A network that leads nowhere.
@@ -39,10 +33,6 @@ impl Http for Nowhere {
     fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
         let refusal = format!("{} is out of reach", request.uri());
         Box::pin(std::future::ready(Err(refusal)))
-    }
-
-    fn through(&self, _: &Proxy) -> Result<Arc<dyn Http>, String> {
-        Ok(Arc::new(Self))
     }
 }
 

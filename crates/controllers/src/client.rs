@@ -47,8 +47,13 @@ pub fn as_service_account(
     name: &str,
 ) -> Result<Client, ImpersonationError> {
     const USER: HeaderName = HeaderName::from_static("impersonate-user");
+    let refused = || ImpersonationError(name.to_owned());
+    // Anything else could be read as another user, or differently by each who reads it.
+    if !is_subdomain(name) {
+        return Err(refused());
+    }
     let user = format!("system:serviceaccount:{namespace}:{name}");
-    let value = HeaderValue::from_str(&user).map_err(|_| ImpersonationError(user))?;
+    let value = HeaderValue::from_str(&user).map_err(|_| refused())?;
     let own = client.clone();
     let service = service_fn(move |mut request: Request<Body>| {
         request.headers_mut().insert(USER, value.clone());
@@ -56,6 +61,19 @@ pub fn as_service_account(
         async move { own.send(request).await }
     });
     Ok(Client::new(service, namespace.to_owned()))
+}
+
+/// Whether a text can be the name of a service account: a DNS subdomain.
+fn is_subdomain(name: &str) -> bool {
+    let is_end = |byte: Option<u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    let is_label = |label: &str| {
+        is_end(label.bytes().next())
+            && is_end(label.bytes().last())
+            && label.bytes().all(|byte| is_end(Some(byte)) || byte == b'-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 /// Tokens for a cluster: the next is asked for before the last runs out.
@@ -158,6 +176,7 @@ mod tests {
             clock: Arc::clone(&told) as _,
             limits: CacheLimits::default(),
             allows_accounts: false,
+            trusted_hosts: Vec::new(),
         });
         let query = ClusterQuery {
             provider: "aws".to_owned(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::Client;
 use sluice_base::clock::Clock;
-use sluice_cloud::{CacheLimits, Clouds};
+use sluice_cloud::{CacheLimits, Clouds, TrustedHost};
 use sluice_runtime::events::Recorder;
 use sluice_runtime::key::Key;
 use sluice_runtime::metrics::Metrics;
@@ -17,6 +17,7 @@ use sluice_ssa::{Discovery, GroupKind};
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
 use crate::drift::{DriftLimits, DriftMode};
+use crate::identity::ControllerIdentity;
 use crate::outside::Outside;
 use crate::safety::SafetyRule;
 
@@ -73,6 +74,10 @@ pub struct Settings {
     pub token_realms: TokenRealms,
     /// `--token-cache-max-size` and `--token-cache-max-duration`
     pub token_cache: CacheLimits,
+    /// `--controller-identity-for`: the objects that are served with the controllers' own identity.
+    pub controller_identity: ControllerIdentity,
+    /// `--cloud-hosts`: private endpoints of clouds.
+    pub cloud_hosts: Vec<TrustedHost>,
     /// A rule that a simulation does without.
     #[doc(hidden)]
     pub switched_off: Option<SafetyRule>,
@@ -105,6 +110,8 @@ impl Default for Settings {
             external_artifact_hosts: Vec::new(),
             token_realms: TokenRealms::default(),
             token_cache: CacheLimits::default(),
+            controller_identity: ControllerIdentity::default(),
+            cloud_hosts: Vec::new(),
             default_source_service_account: None,
             switched_off: None,
             object_level_workload_identity: false,

@@ -1,20 +1,28 @@
 //! Service accounts of this cluster, and who they are to clouds and vaults: what `sluice-cloud` and
 //! `sluice-secrets` leave to whoever knows Kubernetes.
 
+mod allowed;
+
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authentication::v1::{
+    TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
+};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 use sluice_cloud::aws::AwsKeys;
-use sluice_cloud::{AccountError, AccountName, Accounts, Answering, CloudIdentity};
+use sluice_cloud::{
+    AccountError, AccountName, Accounts, Answering, CloudError, CloudIdentity, CloudService,
+};
 use sluice_runtime::key::Key;
-use sluice_secrets::flux::{Given, Identity, Wanted};
+use sluice_secrets::flux::{AzureVault, Given, Identity, Wanted};
 use sluice_secrets::{Redacted, vault_token};
 
 use crate::client::api_message;
+
+pub use allowed::{Allowed, ControllerIdentity, Purpose};
 
 /// The service accounts that an API server knows.
 pub struct ClusterAccounts(pub Client);
@@ -58,6 +66,18 @@ impl Accounts for ClusterAccounts {
             Ok(answer.status.map(|status| status.token).unwrap_or_default())
         })
     }
+
+    fn is_taken<'a>(&'a self, token: &'a str) -> Answering<'a, bool, String> {
+        Box::pin(async move {
+            let spec =
+                TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() };
+            let review = TokenReview { spec, ..TokenReview::default() };
+            let api: Api<TokenReview> = Api::all(self.0.clone());
+            let answer = api.create(&PostParams::default(), &review).await;
+            let answer = answer.map_err(|error| api_message(&error))?;
+            Ok(answer.status.and_then(|status| status.authenticated).unwrap_or(false))
+        })
+    }
 }
 
 /// Somebody who decrypts: whom clouds may know, and vaults that the operator trusts.
@@ -70,6 +90,11 @@ pub(crate) struct Decrypting {
 }
 
 impl Decrypting {
+    fn check_vault(&self, vault: AzureVault<'_>) -> Result<(), CloudError> {
+        let service = CloudService::AzureKeyVault;
+        self.cloud.check_host(service, "https", vault.host, vault.port)
+    }
+
     async fn vault(&self, address: &str) -> Result<Redacted<String>, String> {
         let path = self.login_path(address).await?;
         let identity = self.cloud.clone().for_audiences(vec![address.to_owned()]);
@@ -119,7 +144,14 @@ impl Identity for Decrypting {
     fn token<'a>(&'a self, wanted: Wanted<'a>) -> Given<'a, Redacted<String>> {
         Box::pin(async move {
             match wanted {
-                Wanted::Azure(scope) => Ok(self.cloud.azure(scope).await?.value),
+                Wanted::Azure(vault) => {
+                    self.check_vault(vault)?;
+                    Ok(self.cloud.azure(vault.scope).await?.value)
+                }
+                Wanted::AzureMachine(client, vault) => {
+                    self.check_vault(vault)?;
+                    Ok(self.cloud.azure_machine(client, vault.scope).await?.value)
+                }
                 Wanted::Gcp => Ok(self.cloud.gcp().await?.value),
                 Wanted::Vault(address) => self.vault(address).await,
             }

@@ -8,7 +8,7 @@ mod key_ring;
 mod resource;
 mod sources;
 
-pub use key_ring::{Given, Identity, ImportError, KeyRing, Wanted};
+pub use key_ring::{AzureVault, Given, Identity, ImportError, KeyRing, Wanted};
 pub use resource::{ResourceError, is_decryption_disabled, is_encrypted};
 pub use sources::{Sources, SourcesError};
 

@@ -12,6 +12,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
+use sluice_cloud::CloudError;
 pub use sluice_cloud::Proxy;
 pub(crate) use trouble::{Trouble, asked};
 pub use web::Web;
@@ -41,6 +42,15 @@ pub struct HttpOptions {
 }
 
 impl TlsOptions {
+    /// Whether a connection may carry what a cloud gave to an identity. An authority that a tenant brings
+    /// could vouch for the tenant's proxy, which would then read it.
+    pub fn check_for_cloud(&self) -> Result<(), CloudError> {
+        if self.authorities.is_empty() && !self.insecure {
+            return Ok(());
+        }
+        Err(CloudError("a token of the cloud is not sent over a connection that trusts the certificates of a Secret, or any: those that the controllers trust have to do".to_owned()))
+    }
+
     /// Whether the certificates can be read at all; the words are Flux's.
     pub fn check(&self) -> Result<(), String> {
         let holds = |pem: &[u8]| CertificateDer::pem_slice_iter(pem).any(|it| it.is_ok());

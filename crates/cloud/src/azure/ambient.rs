@@ -43,7 +43,7 @@ pub(crate) async fn find(
 }
 
 /// A token that the machine is given, for one of its identities where it has several.
-pub(super) async fn of_machine(
+pub(crate) async fn of_machine(
     asking: &Asking<'_>,
     scope: &str,
     client: &str,

@@ -11,7 +11,6 @@ use ring::signature::RsaKeyPair;
 use serde_json::json;
 use sluice_base::redacted::Redacted;
 
-use super::ambient::of_machine;
 use super::{Application, assertion};
 use crate::jwt::{pem_blocks, rsa_key, sign};
 use crate::{Asking, CloudError, Lasting};
@@ -103,14 +102,25 @@ impl AzureCredentials {
         Self::Secret(ApplicationSecret { application, secret: Redacted::new(secret) })
     }
 
-    /// A token for what a scope names.
+    /// The identity of the machine that is named, if nothing else is.
+    pub fn machine_identity(&self) -> Option<&str> {
+        match self {
+            Self::Machine { client } => Some(client),
+            Self::Secret(_) | Self::Certificate(_) => None,
+        }
+    }
+
+    /// A token for what a scope names. An identity of the machine is not asked for here: it is the
+    /// controllers' own.
     pub async fn token(
         &self,
         asking: &Asking<'_>,
         scope: &str,
     ) -> Result<Lasting<Redacted<String>>, CloudError> {
         match self {
-            Self::Machine { client } => of_machine(asking, scope, client).await,
+            Self::Machine { client } => {
+                Err(CloudError(format!("'{client}' is an identity of the machine")))
+            }
             Self::Secret(ApplicationSecret { application, secret }) => {
                 let proof = [("client_secret", secret.expose().clone())];
                 application.token(asking, scope, &proof).await

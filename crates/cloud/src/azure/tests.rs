@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::{AzureCredentials, AzureWorld, STORAGE};
-use crate::testing::{Known, START, Servers, at_once, clouds, environment};
-use crate::{Asking, ClusterQuery, Environment};
+use crate::testing::{Known, Servers, at_once, clouds, environment};
+use crate::{ClusterQuery, Environment};
 
 const LOGIN: &str = "POST https://login.microsoftonline.com/t/oauth2/v2.0/token";
 const MACHINE: &str = "GET http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fstorage.azure.com";
@@ -52,8 +52,7 @@ fn credentials_of_a_secret_are_taken_in_flux_order() {
     let servers = Servers::default();
     servers.put(LOGIN, token("application"));
     servers.put(&format!("{MACHINE}&client_id=c"), token("machine"));
-    let environment = environment(&[]);
-    let asking = Asking { http: &servers, environment: &environment, now: START };
+    let clouds = clouds(&servers, Known::default(), &[]);
     for (fields, expected) in [
         (&[("tenantId", "t"), ("clientId", "c"), ("clientSecret", "s")][..], Some("application")),
         (&[("tenant", "t"), ("appId", "c"), ("password", "s")], Some("application")),
@@ -65,7 +64,9 @@ fn credentials_of_a_secret_are_taken_in_flux_order() {
             found.map(|(_, value)| (*value).to_owned()).unwrap_or_default()
         };
         let read = AzureCredentials::of(field, false).expect("they can be read");
-        let token = read.map(|it| at_once(it.token(&asking, STORAGE)).expect("a token").value);
+        let token =
+            |it| at_once(clouds.controller().azure_by(&it, STORAGE)).expect("a token").value;
+        let token = read.map(token);
         assert_eq!(token.as_ref().map(|it| it.expose().as_str()), expected, "{fields:?}");
         assert!(!format!("{token:?}").contains("application"));
     }
@@ -82,7 +83,8 @@ fn credentials_of_a_secret_are_taken_in_flux_order() {
         _ => String::new(),
     };
     let credentials = AzureCredentials::of(secret, false).expect("read").expect("there");
-    let error = at_once(credentials.token(&asking, STORAGE)).expect_err("refused").0;
+    let refused = at_once(clouds.controller().azure_by(&credentials, STORAGE));
+    let error = refused.expect_err("refused").0;
     assert!(error.contains("invalid_client: AADSTS7000215") && !error.contains("hunter2"));
 }
 

@@ -30,6 +30,7 @@ fn with_files(servers: &Servers, files: &[(&'static str, String)]) -> Clouds {
         clock: Arc::new(Hands::default()),
         limits: CacheLimits::default(),
         allows_accounts: true,
+        trusted_hosts: Vec::new(),
     })
 }
 

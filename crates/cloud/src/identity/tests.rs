@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::CloudIdentity;
 use crate::testing::{Hands, Known, Servers, at_once, clouds, clouds_at, environment};
-use crate::{CacheLimits, Clouds, CloudsParts, Proxy};
+use crate::{CacheLimits, Clouds, CloudsParts};
 use std::sync::Arc;
 
 const STS: &str = "POST https://sts.eu-west-1.amazonaws.com/";
@@ -117,12 +117,6 @@ fn what_was_given_is_kept_for_whom_it_was_given_to() {
     hands.pass(48 * 60);
     servers.put(STS, session("2026-01-01T02:00:00Z"));
     assert_eq!((asks(&me, "eu-west-1"), asks(&me, "eu-west-1")), (1, 0), "before they end");
-
-    let proxy = Proxy { address: "http://proxy.test".to_owned(), ..Proxy::default() };
-    let by_proxy = me.through(Some(&proxy)).expect("a way");
-    at_once(by_proxy.aws("eu-west-1", "")).expect("keys");
-    let asked = servers.asked();
-    assert!(asked[0].starts_with("[http://proxy.test] POST https://sts."), "{asked:?}");
 }
 
 #[test]
@@ -203,6 +197,7 @@ fn the_gate_is_looked_at_when_something_is_asked_for() {
         clock: Arc::new(Hands::default()),
         limits: CacheLimits::default(),
         allows_accounts: false,
+        trusted_hosts: Vec::new(),
     });
     let error = at_once(gated.account("apps", "me", false).cluster_token()).expect_err("gated");
     assert_eq!(error.0, "ObjectLevelWorkloadIdentity feature gate is not enabled");
@@ -235,8 +230,10 @@ fn the_controllers_show_the_token_of_their_pod() {
             clock: Arc::new(Hands::default()),
             limits: CacheLimits::default(),
             allows_accounts: false,
+            trusted_hosts: Vec::new(),
         });
-        let found = at_once(clouds.controller().cluster_token());
+        let identity = clouds.controller().for_audiences(vec!["mine".to_owned()]);
+        let found = at_once(identity.cluster_token());
         let found = found.map(|(_, account)| account.to_string()).map_err(String::from);
         let why = "failed to create provider access token for the controller";
         let expected = expected.map(str::to_owned).map_err(|error| format!("{why}: {error}"));

@@ -46,9 +46,7 @@ impl Buckets {
         if let Some(data) = &secret {
             check_secret(&provider, name, data).map_err(refused)?;
         }
-        let identity = self
-            .cloud_identity(pass, Some(named), proxy.as_ref())
-            .map_err(|error| refused(error.to_string()))?;
+        let identity = self.cloud_identity(pass, Some(named));
         let mut auth = BucketAuth::Ambient;
         if let Some(data) = secret {
             auth = BucketAuth::Secret { name: name.to_owned(), data };

@@ -7,7 +7,7 @@ use sluice_api::names::reasons::{
 };
 use sluice_api::source::gitrepository::GitProvider;
 use sluice_cloud::azure::DEVOPS;
-use sluice_cloud::{CloudError, CloudIdentity};
+use sluice_cloud::{CloudError, CloudIdentity, CloudService};
 use sluice_source::git::{
     APP_USERNAME, AuthError, GitAuth, GitHubApp, codecommit_auth, codecommit_region,
 };
@@ -74,10 +74,7 @@ impl GitRepositories {
                 let unauthorized = |error: CloudError| {
                     refused(format!("failed to configure authentication options: {error}"))
                 };
-                // Trust of the repository's Secret is not for the services of a cloud.
-                let identity = self
-                    .cloud_identity(pass, Some(named), auth.proxy.as_ref())
-                    .map_err(unauthorized)?;
+                let identity = self.cloud_identity(pass, Some(named));
                 let is_aws = *provider == GitProvider::Aws;
                 auth = self.cloud(&identity, &url, auth, is_aws).await.map_err(unauthorized)?;
             }
@@ -106,11 +103,15 @@ impl GitRepositories {
             |error: CloudError| error.while_trying("failed to get access token for Git repository");
         if is_aws {
             let region = codecommit_region(url).map_err(|error| CloudError(error.to_string()))?;
+            auth.tls.check_for_cloud()?;
             let keys = identity.aws(region, "").await.map_err(no_token)?.value;
             let now = self.context.clock.now();
             return codecommit_auth(url, &keys, auth, now)
                 .map_err(|error| CloudError(error.to_string()));
         }
+        let host = url.host_str().unwrap_or_default();
+        identity.check_host(CloudService::AzureRepos, url.scheme(), host, url.port())?;
+        auth.tls.check_for_cloud()?;
         let token = identity.azure(DEVOPS).await.map_err(no_token)?;
         auth.bearer_token = token.value.into_exposed();
         auth.username.clear();

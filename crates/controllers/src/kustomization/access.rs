@@ -98,7 +98,7 @@ impl Kustomizations {
             .await
             .map_err(|error| format!("failed to get configmap {key}: {}", api_message(&error)))?;
         let remote = RemoteCluster::of(map.data.unwrap_or_default())?;
-        let tokens = remote.tokens(context, &key.namespace);
+        let tokens = remote.tokens(context, key);
         let config = config_for(&tokens.access().await?)?;
         Ok(with_token(&context.outside.clusters.connect(config)?, tokens))
     }

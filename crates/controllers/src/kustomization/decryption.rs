@@ -14,7 +14,7 @@ use sluice_ssa::ErrorClass;
 use super::stop::{Stop, build_failed};
 use crate::client::api_message;
 use crate::context::Context;
-use crate::identity::Decrypting;
+use crate::identity::{Decrypting, Purpose};
 
 /// Everything to decrypt with.
 pub(super) struct Decryption {
@@ -47,8 +47,10 @@ impl Decryption {
         }?;
         let named = wanted.service_account_name.as_deref();
         let default = settings.default_decryption_service_account.as_deref();
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let refusal = settings.controller_identity.refusal(Purpose::Decryption, &namespace, name);
         let identity = Decrypting {
-            cloud: context.clouds.named_or(&namespace, named, default),
+            cloud: context.clouds.named_or(&namespace, named, default, refusal),
             client: context.client.clone(),
             vaults: settings.sops_vault_config_map.clone(),
         };

@@ -7,7 +7,7 @@ use sluice_api::names::reasons::{AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED};
 use sluice_api::shared::provider::CloudProvider;
 use sluice_cloud::CloudError;
 use sluice_runtime::events::Severity;
-use sluice_source::http::{HttpOptions, Proxy, TlsOptions};
+use sluice_source::http::{HttpOptions, TlsOptions};
 use sluice_source::oci::{
     Access, Credentials, Keyring, PullLimits, RegistryAccess, RemoteRepository, Repository, log_in,
 };
@@ -38,17 +38,18 @@ impl OciRepositories {
             }
             None => None,
         };
+        let tls = self.trust(pass).await.map_err(|error| {
+            refused(format!("failed to generate transport for '{}': {error}", spec.url))
+        });
         // A given secret is stronger than the login of a cloud, even if nothing in it fits.
         let credentials = match (&keyring, &spec.provider) {
             (Some(keyring), _) => keyring.resolve(repository),
             (None, Some(provider)) if *provider != CloudProvider::Generic => {
-                self.log_in(pass, provider, proxy.clone()).await?
+                self.log_in(pass, provider, tls.as_ref().ok()).await?
             }
             (None, _) => Credentials::default(),
         };
-        let tls = self.trust(pass).await.map_err(|error| {
-            refused(format!("failed to generate transport for '{}': {error}", spec.url))
-        })?;
+        let tls = tls?;
         let access = RegistryAccess {
             wire: self.workshop.registries.clone(),
             connection: HttpOptions { tls, proxy, ..HttpOptions::default() },
@@ -122,7 +123,7 @@ impl OciRepositories {
         &self,
         pass: &OciPass<'_>,
         provider: &CloudProvider,
-        proxy: Option<Proxy>,
+        tls: Option<&TlsOptions>,
     ) -> Result<Credentials, Stop> {
         let spec = &pass.object.spec;
         let named = spec.service_account_name.as_deref();
@@ -140,7 +141,11 @@ impl OciRepositories {
             let message = format!("failed to get credential from {name}: {error}");
             Stop::fetch(AUTHENTICATION_FAILED, message)
         };
-        let identity = self.cloud_identity(pass, named, proxy.as_ref()).map_err(unauthorized)?;
+        let authorities = tls.map(|tls| tls.authorities.clone()).unwrap_or_default();
+        let insecure = spec.insecure.unwrap_or(false);
+        let carrier = TlsOptions { authorities, insecure, ..TlsOptions::default() };
+        carrier.check_for_cloud().map_err(unauthorized)?;
+        let identity = self.cloud_identity(pass, named);
         log_in(&identity, name, &spec.url).await.map_err(unauthorized)
     }
 }

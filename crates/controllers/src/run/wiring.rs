@@ -226,6 +226,7 @@ fn clouds(world: &World) -> Clouds {
         clock: Arc::clone(&world.clock),
         limits: world.settings.token_cache,
         allows_accounts: world.settings.object_level_workload_identity,
+        trusted_hosts: world.settings.cloud_hosts.clone(),
     })
 }
 

@@ -1,9 +1,9 @@
-//! Whom a cloud is asked as, for a source that names one of its providers.
+//! The identity with which a cloud is asked for a source that names one of its providers.
 
-use sluice_cloud::{CloudError, CloudIdentity};
-use sluice_source::http::Proxy;
+use sluice_cloud::CloudIdentity;
 
 use super::{Pass, SourceController, SourceKind};
+use crate::identity::Purpose;
 
 /// What is said where a service account is named, which a feature gate has to allow.
 pub(crate) const NO_ACCOUNTS: &str = "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller";
@@ -14,14 +14,13 @@ impl<K: SourceKind> SourceController<K> {
         named.is_empty() || self.context.settings.object_level_workload_identity
     }
 
-    /// The service account that is named, the operator's default, or this process; by the object's proxy.
-    pub(crate) fn cloud_identity(
-        &self,
-        pass: &Pass<'_, K>,
-        named: Option<&str>,
-        proxy: Option<&Proxy>,
-    ) -> Result<CloudIdentity, CloudError> {
-        let default = self.context.settings.default_source_service_account.as_deref();
-        self.context.clouds.named_or(&pass.key.namespace, named, default).through(proxy)
+    /// The service account that is named, the operator's default, or the controllers where the operator
+    /// allows that. The object's proxy is not for clouds.
+    pub(crate) fn cloud_identity(&self, pass: &Pass<'_, K>, named: Option<&str>) -> CloudIdentity {
+        let settings = &self.context.settings;
+        let default = settings.default_source_service_account.as_deref();
+        let (namespace, name) = (&pass.key.namespace, &pass.key.name);
+        let refusal = settings.controller_identity.refusal(Purpose::Sources, namespace, name);
+        self.context.clouds.named_or(namespace, named, default, refusal)
     }
 }

@@ -11,6 +11,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use sluice_cluster::Cluster;
+use sluice_controllers::identity::ControllerIdentity;
 use sluice_controllers::outside::Reachable;
 use sluice_source::bucket::MemoryBucket;
 use sluice_source::git::GitTransport;
@@ -377,6 +378,8 @@ async fn a_cluster_is_found_and_applied_to_over_sockets() {
     ground.outside().environment.variables = variables.into();
     ground.outside().web = Arc::new(Web::new(&HttpClients::new()).unwrap());
     ground.outside().clusters = Arc::new(Reachable);
+    let allowed = ControllerIdentity(vec!["kubeconfig:apps/remote".parse().unwrap()]);
+    ground.settings().controller_identity = allowed;
     ground.start();
     ground.apply(namespace()).await;
     ground.commit("one", &[("app/a.yaml", &config_map_file("a", "1"))]);

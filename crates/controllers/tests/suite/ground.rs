@@ -13,7 +13,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 use sluice_base::clock::Clock;
-use sluice_cloud::{Answer, Environment, Http, Proxy};
+use sluice_cloud::{Answer, Environment, Http};
 use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
@@ -66,10 +66,6 @@ impl Http for Pages {
         Box::pin(std::future::ready(answer.map(|(status, body)| {
             http::Response::builder().status(status).body(body.into_bytes()).unwrap()
         })))
-    }
-
-    fn through(&self, _: &Proxy) -> Result<Arc<dyn Http>, String> {
-        Ok(Arc::new(self.clone()))
     }
 }
 

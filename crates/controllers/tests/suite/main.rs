@@ -19,6 +19,7 @@ mod git;
 mod ground;
 mod handing_over;
 mod health;
+mod identities;
 mod kustomizations;
 mod lasting;
 mod moves;

@@ -212,6 +212,13 @@ impl Noting {
         let opened = self.opened.lock().unwrap();
         opened.iter().rev().find(|(it, _)| it == url).map(|(_, auth)| auth.clone()).unwrap()
     }
+
+    /// The tokens and passwords that were shown.
+    pub(crate) fn tokens(&self) -> Vec<String> {
+        let opened = self.opened.lock().unwrap();
+        let shown = opened.iter().flat_map(|(_, it)| [&it.bearer_token, &it.password]);
+        shown.filter(|it| !it.is_empty()).cloned().collect()
+    }
 }
 
 fn rsa_key() -> Option<String> {

@@ -30,12 +30,25 @@ pub struct ImportError {
 /// Something that an identity stands in for, where a Secret holds no credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted<'w> {
-    /// A token of Azure for this scope.
-    Azure(&'w str),
+    /// A token of Azure for a vault.
+    Azure(AzureVault<'w>),
+    /// The same for an identity of the machine, where a Secret names nothing else.
+    AzureMachine(&'w str, AzureVault<'w>),
     /// A token of Google Cloud.
     Gcp,
     /// A token of the Vault at this address.
     Vault(&'w str),
+}
+
+/// A vault of Azure that a document names: an identity looks at its host before it shows it a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AzureVault<'w> {
+    /// What a token for it is good for.
+    pub scope: &'w str,
+    /// Its host. It is reached by https.
+    pub host: &'w str,
+    /// Its port, if it is named.
+    pub port: Option<u16>,
 }
 
 /// What an identity gives.
@@ -149,9 +162,14 @@ impl KeyRing {
             MasterKey::AzureKeyVault { vault_url, name, version, enc } => {
                 let key = AzureKey { vault_url, name, version, enc };
                 let scope = key.scope()?;
+                let (host, port) = key.host();
+                let vault = AzureVault { scope: &scope, host: &host, port };
                 let token = match &self.azure {
-                    Some(credentials) => credentials.token(asking, &scope).await?.value,
-                    None => identity.token(Wanted::Azure(&scope)).await?,
+                    Some(credentials) => match credentials.machine_identity() {
+                        Some(client) => identity.token(Wanted::AzureMachine(client, vault)).await?,
+                        None => credentials.token(asking, &scope).await?.value,
+                    },
+                    None => identity.token(Wanted::Azure(vault)).await?,
                 };
                 key.decrypt(&token, http).await
             }

@@ -66,6 +66,12 @@ impl AzureKey<'_> {
         }
     }
 
+    /// Host and port of the vault.
+    pub(crate) fn host(&self) -> (String, Option<u16>) {
+        let uri: Uri = self.vault_url.parse().unwrap_or_default();
+        (uri.host().unwrap_or_default().to_owned(), uri.port_u16())
+    }
+
     /// Asks the vault.
     pub(crate) async fn decrypt(
         &self,

@@ -40,6 +40,17 @@ impl Access {
         Self::Asked(Box::new(asked), OnceCell::new())
     }
 
+    /// Whether the token is one of an identity, or of the machine, and not of somebody whom a Secret proves.
+    pub(super) fn is_of_controllers(&self) -> bool {
+        match self {
+            Self::Given(_) => false,
+            Self::Asked(asked, _) => match &**asked {
+                Asked::Identity(_) => true,
+                Asked::Secret(credentials, _) => credentials.machine_identity().is_some(),
+            },
+        }
+    }
+
     async fn credential(&self) -> Result<Arc<AzureCredential>, BucketError> {
         let (asked, kept) = match self {
             Self::Given(credential) => return Ok(Arc::clone(credential)),
@@ -49,7 +60,7 @@ impl Access {
             let token = match &**asked {
                 Asked::Identity(identity) => identity.azure(STORAGE).await,
                 Asked::Secret(credentials, identity) => {
-                    credentials.token(&identity.asking(), STORAGE).await
+                    identity.azure_by(credentials, STORAGE).await
                 }
             };
             let token = token.map_err(|error| BucketError(error.to_string()))?;

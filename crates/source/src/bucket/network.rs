@@ -8,13 +8,13 @@ use futures::future::BoxFuture;
 use object_store::aws::AwsCredential;
 use object_store::azure::{AzureAccessKey, AzureCredential};
 use reqwest::Url;
-use sluice_cloud::CloudIdentity;
 use sluice_cloud::azure::AzureCredentials;
 use sluice_cloud::gcp::GcpCredentials;
+use sluice_cloud::{CloudIdentity, CloudService};
 
 use super::azure::{Access, Asked, Container};
 use super::gcs::{Gcs, Teller};
-use super::s3::{Login, S3};
+use super::s3::{self, Login, S3};
 use super::wire::{Wire, is_printable};
 use super::{
     BucketAddress, BucketAuth, BucketError, BucketHost, BucketReader, BucketTransport, encoded,
@@ -60,6 +60,7 @@ impl BucketNetwork {
                 Login::Ldap { service, endpoint: endpoint.clone(), username, password }
             }
             BucketAuth::Ambient if address.host == BucketHost::Aws => {
+                check_carrier(address, CloudService::AmazonS3, &s3::base(address))?;
                 let (region, sts) = (&address.region, &address.sts_endpoint);
                 let found = identity_of(address)?
                     .aws(region, sts)
@@ -89,7 +90,11 @@ impl BucketNetwork {
                 })?;
                 Teller::Secret(credentials, identity.clone())
             }
-            _ => Teller::Identity(identity.clone()),
+            _ => {
+                let tls = &address.http.tls;
+                tls.check_for_cloud().map_err(|error| BucketError(error.to_string()))?;
+                Teller::Identity(identity.clone())
+            }
         };
         let emulator = identity.asking().environment.get("STORAGE_EMULATOR_HOST").map(|host| {
             if host.contains("://") { host.to_owned() } else { format!("http://{host}") }
@@ -110,9 +115,34 @@ impl BucketNetwork {
             }
             _ => Access::asked(Asked::Identity(identity_of(address)?.clone())),
         };
+        if access.is_of_controllers() {
+            check_carrier(address, CloudService::AzureBlobs, endpoint)?;
+        }
         let base = format!("{endpoint}/{}", encoded(&address.bucket, b""));
         Ok(Container { wire, base, account, access })
     }
+}
+
+/// Whether what a cloud gives to an identity may go to an address of a tenant's choice, the way it would go.
+fn check_carrier(
+    address: &BucketAddress,
+    service: CloudService,
+    target: &str,
+) -> Result<(), BucketError> {
+    // Taken apart as it is when it is connected to.
+    let uri: http::Uri = target
+        .parse()
+        .map_err(|error| BucketError(format!("failed to parse '{target}': {error}")))?;
+    let (scheme, host) = (uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default());
+    identity_of(address)?
+        .check_host(service, scheme, host, uri.port_u16())
+        .map_err(|error| BucketError(error.to_string()))?;
+    if scheme != "https" && address.http.proxy.is_some() {
+        return Err(BucketError::new(
+            "a token of the cloud is not sent through a proxy without TLS",
+        ));
+    }
+    address.http.tls.check_for_cloud().map_err(|error| BucketError(error.to_string()))
 }
 
 /// Whom the cloud may know.

@@ -54,6 +54,27 @@ pub(super) enum Login {
     },
 }
 
+/// The name of the host that is asked, without the bucket's.
+fn host_of(address: &BucketAddress) -> &str {
+    address.endpoint.split([':', '/']).next().unwrap_or_default()
+}
+
+/// The address of a bucket, with a slash at its end.
+pub(super) fn base(address: &BucketAddress) -> String {
+    let scheme = if address.insecure { "http" } else { "https" };
+    let (endpoint, bucket) = (address.endpoint.trim_end_matches('/'), &address.bucket);
+    // The bucket becomes part of the host's name, so it must be nothing but labels.
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_virtual = VIRTUAL.iter().any(|suffix| host_of(address).ends_with(suffix))
+        && bucket.bytes().all(is_name)
+        && (address.insecure || !bucket.contains('.'));
+    if is_virtual {
+        format!("{scheme}://{bucket}.{endpoint}/")
+    } else {
+        format!("{scheme}://{endpoint}/{}/", encoded(bucket, b""))
+    }
+}
+
 /// Whom requests come from, and where they are meant for.
 struct Signer {
     credential: Option<Arc<AwsCredential>>,
@@ -101,16 +122,8 @@ struct ErrorBody {
 
 impl S3 {
     pub(super) fn new(wire: Wire, address: &BucketAddress, login: Login) -> Self {
-        let scheme = if address.insecure { "http" } else { "https" };
-        let (endpoint, bucket) = (address.endpoint.trim_end_matches('/'), &address.bucket);
-        let host = endpoint.split(':').next().unwrap_or_default();
-        let is_virtual = VIRTUAL.iter().any(|suffix| host.ends_with(suffix))
-            && (address.insecure || !bucket.contains('.'));
-        let base = if is_virtual {
-            format!("{scheme}://{bucket}.{endpoint}/")
-        } else {
-            format!("{scheme}://{endpoint}/{}/", encoded(bucket, b""))
-        };
+        let base = base(address);
+        let host = host_of(address);
         let given = Some(address.region.as_str()).filter(|region| !region.is_empty());
         let region = OnceCell::new_with(given.or(region_of(host)).map(ToOwned::to_owned));
         Self { wire, base, region, login, credential: OnceCell::new() }
@@ -336,7 +349,27 @@ fn decoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{decoded, region_of};
+    use super::{base, decoded, region_of};
+    use crate::bucket::BucketAddress;
+
+    /// The name of a bucket does not lead to another host.
+    #[test]
+    fn names_of_buckets_are_no_hosts() {
+        for (bucket, expected) in [
+            ("things", "https://things.s3.amazonaws.com/"),
+            ("a.b", "https://s3.amazonaws.com/a.b/"),
+            ("evil/x", "https://s3.amazonaws.com/evil%2Fx/"),
+            ("evil:8443/", "https://s3.amazonaws.com/evil%3A8443%2F/"),
+            ("evil?", "https://s3.amazonaws.com/evil%3F/"),
+            ("evil#", "https://s3.amazonaws.com/evil%23/"),
+            ("u@evil", "https://s3.amazonaws.com/u%40evil/"),
+        ] {
+            let endpoint = "s3.amazonaws.com".to_owned();
+            let address =
+                BucketAddress { endpoint, bucket: bucket.to_owned(), ..BucketAddress::default() };
+            assert_eq!(base(&address), expected);
+        }
+    }
 
     #[test]
     fn regions_and_keys_are_read() {

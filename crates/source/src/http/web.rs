@@ -1,11 +1,10 @@
 //! The network as clouds, vaults and bases are asked over it: one request, one answer, both within bounds.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use sluice_cloud::{Answer, Http, Proxy};
+use sluice_cloud::{Answer, Http};
 
 use super::{HttpClients, HttpError, HttpOptions};
 
@@ -16,20 +15,14 @@ const LARGEST: usize = 16 << 20;
 
 /// The network, over clients that others use as well. Redirects are not followed.
 pub struct Web {
-    clients: HttpClients,
     client: reqwest::Client,
 }
 
 impl Web {
     /// The network without a proxy.
     pub fn new(clients: &HttpClients) -> Result<Self, HttpError> {
-        Self::by(clients, None)
-    }
-
-    fn by(clients: &HttpClients, proxy: Option<Proxy>) -> Result<Self, HttpError> {
-        let options = HttpOptions { proxy, no_redirects: true, ..HttpOptions::default() };
-        let client = clients.client(&options)?;
-        Ok(Self { clients: clients.clone(), client })
+        let options = HttpOptions { no_redirects: true, ..HttpOptions::default() };
+        Ok(Self { client: clients.client(&options)? })
     }
 
     async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
@@ -64,10 +57,5 @@ impl Web {
 impl Http for Web {
     fn send(&self, request: Request<Vec<u8>>) -> Answer<'_> {
         Box::pin(self.ask(request))
-    }
-
-    fn through(&self, proxy: &Proxy) -> Result<Arc<dyn Http>, String> {
-        let web = Self::by(&self.clients, Some(proxy.clone()));
-        web.map(|web| Arc::new(web) as Arc<dyn Http>).map_err(|error| error.to_string())
     }
 }

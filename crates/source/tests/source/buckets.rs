@@ -35,6 +35,11 @@ fn network() -> BucketNetwork {
 
 /// The controllers, in an environment.
 fn controllers(variables: &[(&str, &str)]) -> CloudIdentity {
+    trusting(&[], variables)
+}
+
+/// The same, where the operator trusts these hosts like those of clouds.
+fn trusting(hosts: &[String], variables: &[(&str, &str)]) -> CloudIdentity {
     let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     Clouds::new(CloudsParts {
         environment: Environment { variables: variables.collect(), ..Environment::default() },
@@ -43,6 +48,7 @@ fn controllers(variables: &[(&str, &str)]) -> CloudIdentity {
         clock: Arc::new(Frozen(jiff::Timestamp::UNIX_EPOCH)),
         limits: CacheLimits::default(),
         allows_accounts: false,
+        trusted_hosts: hosts.iter().map(|host| host.parse().expect("a host")).collect(),
     })
     .controller()
 }
@@ -223,7 +229,7 @@ async fn credentials_are_had_from_services() {
     });
     let of = |host, region: &str| BucketAddress {
         region: region.to_owned(),
-        identity: Some(controllers(&around)),
+        identity: Some(trusting(std::slice::from_ref(&service), &around)),
         ..address(&store, host, &[])
     };
     for host in [BucketHost::Aws, BucketHost::Azure, BucketHost::Gcp] {
@@ -255,6 +261,63 @@ async fn credentials_are_had_from_services() {
         let error =
             read(&network(), &of(host, "eu-1"), &query()).await.expect_err("no credentials");
         assert!(error.starts_with(words), "{error}");
+    }
+}
+
+/// Finding 4: what a cloud gives to the controllers goes to its own hosts, by TLS that no tenant vouches for.
+#[tokio::test]
+async fn tokens_of_azure_go_to_its_blobs_only() {
+    let store = BucketStore::start(&OBJECTS).await;
+    let service = format!("http://{}", store.address);
+    let around = [("AZURE_POD_IDENTITY_AUTHORITY_HOST", service.as_str())];
+    let token = r#"{"access_token":"machine","expires_in":3600}"#;
+    store.change(|state| {
+        state.others.insert("GET /metadata/identity/oauth2/token".to_owned(), token.to_owned());
+    });
+    let of_blobs = "https://acme.blob.core.windows.net".to_owned();
+    let authority = TlsOptions { authorities: KEY.as_bytes().to_vec(), ..TlsOptions::default() };
+    let insecure = TlsOptions { insecure: true, ..TlsOptions::default() };
+    let own = address(&store, BucketHost::Azure, &[]).endpoint;
+    for (endpoint, secret, tls) in [
+        (own.clone(), &[][..], TlsOptions::default()),
+        (own, &[("clientId", "kubelet")], TlsOptions::default()),
+        ("https://evil.test/x.blob.core.windows.net".to_owned(), &[], TlsOptions::default()),
+        ("https://acme.blob.core.windows.net@evil.test".to_owned(), &[], TlsOptions::default()),
+        ("http://acme.blob.core.windows.net".to_owned(), &[], TlsOptions::default()),
+        (of_blobs.clone(), &[], authority),
+        (of_blobs, &[("clientId", "kubelet")], insecure),
+    ] {
+        let mut address = address(&store, BucketHost::Azure, secret);
+        address.identity = Some(controllers(&around));
+        (address.endpoint, address.http.tls) = (endpoint.clone(), tls);
+        let error = read(&network(), &address, &query()).await.expect_err("nothing is sent");
+        assert!(
+            error.contains("no token of the cloud is sent") || error.contains("is not sent over"),
+            "{endpoint}: {error}"
+        );
+        assert!(store.change(|state| state.bearers.is_empty()), "{endpoint}");
+    }
+}
+
+/// The same for signatures of Amazon, whose session tokens go along.
+#[tokio::test]
+async fn signatures_of_the_controllers_go_to_amazon_only() {
+    let store = BucketStore::start(&OBJECTS).await;
+    let around = [("AWS_ACCESS_KEY_ID", "AKID"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+    let own = store.address.to_string();
+    for (endpoint, bucket, insecure) in [
+        (own.as_str(), "things", true),
+        ("s3-1.us-east-1.elb.amazonaws.com", "things", false),
+        ("s3.amazonaws.com", "things", true),
+        ("evil.test#.amazonaws.com", "things", false),
+    ] {
+        let mut address = address(&store, BucketHost::Aws, &[]);
+        address.identity = Some(controllers(&around));
+        address.region = "eu-west-1".to_owned();
+        (address.endpoint, address.bucket) = (endpoint.to_owned(), bucket.to_owned());
+        address.insecure = insecure;
+        let error = read(&network(), &address, &query()).await.expect_err("nothing is sent");
+        assert!(error.contains("no token of the cloud is sent"), "{endpoint}: {error}");
     }
 }
 

@@ -65,7 +65,15 @@ fn environment(variables: &[(&str, &str)]) -> Environment {
 fn clouds(http: Arc<dyn Http>, environment: Environment, clock: Arc<dyn Clock>) -> Clouds {
     let limits = CacheLimits::default();
     let accounts = Arc::new(NoAccounts);
-    Clouds::new(CloudsParts { environment, http, accounts, clock, limits, allows_accounts: false })
+    Clouds::new(CloudsParts {
+        environment,
+        http,
+        accounts,
+        clock,
+        limits,
+        allows_accounts: false,
+        trusted_hosts: Vec::new(),
+    })
 }
 
 /// A clock that is told the time.
@@ -245,4 +253,22 @@ async fn token_servers_can_be_elsewhere() {
     assert_eq!(login.expect("a login").password, "secret");
     let request = serving.await.expect("served").to_lowercase();
     assert!(request.contains(&format!("host: {address}")), "{request}");
+}
+
+/// What only ends like the name of a cloud's registry is shown no token.
+#[tokio::test]
+async fn registries_that_end_like_a_clouds_are_shown_nothing() {
+    for (provider, end) in [("azure", "x.azurecr.io"), ("gcp", "eu.gcr.io")] {
+        for sign in ["?", "#", "\\", "?a=", "#@", ":443?", "%2f", "@", ";"] {
+            let servers = Servers::new(&[(
+                "http://169.254.169.254/",
+                json!({"access_token": "t", "expires_in": 60}).to_string(),
+            )]);
+            let url = format!("oci://evil.test{sign}{end}/org/app");
+            let given = login(&servers, environment(&[]), provider, &url).await;
+            assert!(given.is_err(), "{url}: {given:?}");
+            let asked = servers.asked();
+            assert!(asked.iter().all(|line| !line.contains("evil.test")), "{url}: {asked:?}");
+        }
+    }
 }

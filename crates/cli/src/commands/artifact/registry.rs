@@ -74,6 +74,7 @@ fn whoever_runs_this(clients: &HttpClients) -> Result<CloudIdentity, HttpError> 
         clock: Arc::new(Wall),
         limits: CacheLimits::default(),
         allows_accounts: false,
+        trusted_hosts: Vec::new(),
     });
     Ok(clouds.controller())
 }

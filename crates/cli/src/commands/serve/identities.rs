@@ -2,8 +2,9 @@
 
 use jiff::SignedDuration;
 use sluice_base::duration::GoDuration;
-use sluice_cloud::CacheLimits;
+use sluice_cloud::{CacheLimits, TrustedHost};
 use sluice_controllers::context::Settings;
+use sluice_controllers::identity::{Allowed, ControllerIdentity};
 use sluice_controllers::run::Controller;
 
 use crate::outcome::Failure;
@@ -14,6 +15,18 @@ pub(super) struct Identities {
     /// The service account that clouds are asked as for sources without one.
     #[arg(long, value_name = "NAME")]
     default_source_service_account: Option<String>,
+    /// The objects that are served with the controllers' own identity: sources, decryption or kubeconfig, each
+    /// with :NAMESPACE or :NAMESPACE/NAME behind it, or none.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "OBJECTS",
+        default_value = "sources,decryption"
+    )]
+    controller_identity_for: Vec<Allowed>,
+    /// Private endpoints of clouds that tokens of identities are sent to, besides the clouds' own hosts.
+    #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
+    cloud_hosts: Vec<TrustedHost>,
     /// How many tokens of clouds are kept; none for 0.
     #[arg(long, value_name = "NUMBER", default_value_t = CacheLimits::default().size)]
     token_cache_max_size: usize,
@@ -27,6 +40,8 @@ impl Identities {
     /// kustomize-controller; it is taken as the former means it where the latter does not run.
     pub(super) fn apply(self, controllers: &[String], settings: &mut Settings) {
         let duration = SignedDuration::try_from(self.token_cache_max_duration.to_std());
+        settings.controller_identity = ControllerIdentity(self.controller_identity_for);
+        settings.cloud_hosts = self.cloud_hosts;
         settings.token_cache = CacheLimits {
             size: self.token_cache_max_size,
             duration: duration.unwrap_or(CacheLimits::LONGEST),
@@ -88,6 +103,27 @@ mod tests {
         assert!(check(&found).is_err(), "the gate is closed");
         found.object_level_workload_identity = true;
         assert!(check(&found).is_ok());
+    }
+
+    #[test]
+    fn the_controllers_identity_is_for_sources_and_decryption_unless_said() {
+        use sluice_controllers::identity::ControllerIdentity;
+        let found = settings(&[], &[]);
+        assert_eq!(found.controller_identity, ControllerIdentity::default());
+        assert!(found.cloud_hosts.is_empty());
+        let found = settings(
+            &[],
+            &[
+                "--controller-identity-for=kubeconfig:fleet/prod",
+                "--cloud-hosts=a.test,b.test:8443",
+            ],
+        );
+        let shown: Vec<String> =
+            found.controller_identity.0.iter().map(ToString::to_string).collect();
+        assert_eq!((shown, found.cloud_hosts.len()), (vec!["kubeconfig:fleet/prod".to_owned()], 2));
+        for wrong in ["--controller-identity-for=all", "--cloud-hosts=a/b"] {
+            assert!(Command::try_parse_from(["serve", wrong]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use sluice_runtime::key::Key;
 
 use crate::client::Tokens;
 use crate::context::Context;
+use crate::identity::Purpose;
 
 /// The entries of a Secret that may hold a kubeconfig, where none is named.
 const ENTRIES: [&str; 2] = ["value", "value.yaml"];
@@ -104,13 +105,18 @@ impl RemoteCluster {
         self.0.get(name).map(String::as_str).unwrap_or_default()
     }
 
-    /// Tokens for it: of the service account that is named, or else of the controller itself.
-    pub(super) fn tokens(&self, context: &Context, namespace: &str) -> Arc<Tokens> {
-        let default = context.settings.default_kubeconfig_service_account.as_deref();
+    /// Tokens for it: of the service account that is named, or else of the controllers, where the operator
+    /// allows that for the ConfigMap: whoever writes it chooses who receives them.
+    pub(super) fn tokens(&self, context: &Context, map: &Key) -> Arc<Tokens> {
+        let (settings, namespace) = (&context.settings, map.namespace.as_str());
+        let default = settings.default_kubeconfig_service_account.as_deref();
+        let refusal =
+            settings.controller_identity.refusal(Purpose::Kubeconfig, namespace, &map.name);
         let named = Some(self.entry("serviceAccountName"));
         let audiences = self.entry("audiences").split('\n').map(str::trim);
         let audiences = audiences.filter(|it| !it.is_empty()).map(str::to_owned).collect();
-        let identity = context.clouds.named_or(namespace, named, default).for_audiences(audiences);
+        let identity = context.clouds.named_or(namespace, named, default, refusal);
+        let identity = identity.for_audiences(audiences);
         let query = ClusterQuery {
             provider: self.entry("provider").to_owned(),
             cluster: self.entry("cluster").to_owned(),

@@ -29,11 +29,6 @@ impl Http for Azure {
                     || claims.is_some_and(|claims| claims["aud"] == url && claims["sub"] == "c");
                 if is_proved { (200, json!({"access_token": "right"})) } else { (401, refused) }
             }
-            "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fvault.azure.net&client_id=m" =>
-            {
-                assert_eq!(request.headers()["metadata"], "true");
-                (200, json!({"access_token": "right"}))
-            }
             "https://v.vault.azure.net/keys/k/1/decrypt?api-version=7.4"
                 if request.headers()["authorization"] == "Bearer right" =>
             {
@@ -68,7 +63,6 @@ fn every_form_of_credentials_gives_a_token() {
     for credentials in [
         "{tenantId: t, clientId: c, clientSecret: s}",
         "{tenant: t, appId: c, password: s}",
-        "clientId: m",
         &certificate.to_string(),
     ] {
         let token = token(credentials).expect(credentials);
@@ -83,6 +77,8 @@ fn what_goes_wrong_is_told() {
         error.contains("invalid_client: AADSTS7000215") && !error.contains("hunter2"),
         "{error}"
     );
+    let error = token("clientId: m").expect_err("the machine's");
+    assert_eq!(error, "'m' is an identity of the machine");
     let error = token("{}").expect_err("nothing");
     assert!(
         error.starts_with("invalid data: requires a 'clientId' field, a combination of"),

@@ -31,12 +31,19 @@ fn check(registry: &str, world: &AzureWorld) -> Result<(), CloudError> {
         return Ok(());
     }
     let wrong = match (&world.registry_suffix, world.is_custom) {
-        (Some(suffix), _) if registry.ends_with(suffix.as_str()) => return Ok(()),
+        (Some(suffix), _) if is_below(registry, suffix) => return Ok(()),
         (Some(suffix), _) => format!("invalid Azure registry: '{registry}'. must end with {suffix}"),
         (None, true) => "failed to get container registry suffix from environment file: containerRegistryDNSSuffix must be set in the environment file".to_owned(),
         (None, false) => format!("invalid Azure registry: '{registry}'. must match {REGISTRY}"),
     };
     Err(CloudError(wrong))
+}
+
+/// Whether a name ends with a suffix at the border of a label.
+fn is_below(registry: &str, suffix: &str) -> bool {
+    let suffix = suffix.trim_start_matches('.');
+    let above = registry.strip_suffix(suffix);
+    above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
 }
 
 async fn exchange(

@@ -1,0 +1,68 @@
+//! Audiences of tokens that leave this cluster. One that the cluster's own API server takes is never asked for
+//! and never sent: whoever received such a token could act here as the account.
+
+use crate::identity::CloudsParts;
+use crate::{CloudError, jwt};
+
+/// Where a pod finds the token of its service account.
+pub(crate) const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+/// Audiences of API servers that are in use almost everywhere.
+const USUAL: [&str; 3] = [
+    "https://kubernetes.default.svc",
+    "https://kubernetes.default.svc.cluster.local",
+    "kubernetes.default.svc",
+];
+
+/// The audiences of the API server, by the token that it gave to this pod.
+fn own_audiences(parts: &CloudsParts) -> Option<Vec<String>> {
+    let token = (parts.environment.read)(TOKEN_FILE).ok()?;
+    let mut own = jwt::audiences(&token);
+    own.extend(jwt::issuer(&token));
+    (!own.is_empty()).then_some(own)
+}
+
+fn refused(audience: &str) -> CloudError {
+    CloudError(format!(
+        "audience '{audience}' is one of this cluster's own API server: a token for it does not leave the cluster"
+    ))
+}
+
+fn is_own(parts: &CloudsParts, audience: &str) -> bool {
+    let known = own_audiences(parts).unwrap_or_default();
+    USUAL.contains(&audience) || known.iter().any(|own| own == audience)
+}
+
+/// Whether a token for these audiences may be asked for. None at all, or an empty one, would mean the API
+/// server's own.
+pub(crate) fn check_wanted(parts: &CloudsParts, audiences: &[String]) -> Result<(), CloudError> {
+    if audiences.is_empty() || audiences.iter().any(|audience| audience.trim().is_empty()) {
+        return Err(CloudError(
+            "a token that leaves the cluster needs an audience that is not empty".to_owned(),
+        ));
+    }
+    match audiences.iter().find(|audience| is_own(parts, audience)) {
+        Some(own) => Err(refused(own)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a token that was given may leave. Its own words count, and where no token of the pod says which
+/// audiences the API server has, it is asked whether it would take this one.
+pub(crate) async fn check_given(parts: &CloudsParts, token: &str) -> Result<(), CloudError> {
+    let audiences = jwt::audiences(token);
+    if audiences.is_empty() {
+        return Err(CloudError("the token names no audience".to_owned()));
+    }
+    let issuer = jwt::issuer(token);
+    let is_issuer = |audience: &String| issuer.as_ref() == Some(audience);
+    if let Some(own) = audiences.iter().find(|it| is_own(parts, it) || is_issuer(it)) {
+        return Err(refused(own));
+    }
+    if own_audiences(parts).is_some() {
+        return Ok(());
+    }
+    let is_taken = parts.accounts.is_taken(token).await.map_err(|problem| {
+        CloudError(format!("cannot tell whether this cluster's API server takes the token, so it does not leave: {problem}"))
+    })?;
+    if is_taken { Err(refused(&audiences.join(","))) } else { Ok(()) }
+}
