@@ -129,6 +129,22 @@ fn engines_name_no_runtime_no_file_system_and_no_client() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Clippy's `disallowed-methods` cannot name methods of traits.
+#[test]
+fn clients_of_clusters_are_made_in_one_place() {
+    let mut found = Vec::new();
+    for name in ["cli", "controllers", "runtime", "secrets", "source", "ssa"] {
+        for file in rust_files(&root().join("crates").join(name).join("src")) {
+            let text = std::fs::read_to_string(&file).expect("sources are readable");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            if code.contains("Client::try_from(") || code.contains("ClientBuilder::try_from(") {
+                found.push(file);
+            }
+        }
+    }
+    assert!(found.is_empty(), "use sluice_controllers::outside::cluster_client: {found:?}");
+}
+
 #[test]
 fn there_is_no_mod_rs_and_no_grab_bag() {
     const NAMES: [&str; 5] = ["mod.rs", "utils.rs", "util.rs", "helpers.rs", "common.rs"];

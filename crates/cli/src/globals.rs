@@ -6,6 +6,8 @@ use clap::Args;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use sluice_base::duration::GoDuration;
+use sluice_controllers::outside::cluster_client;
+use sluice_source::network::{Network, Purpose};
 
 use crate::kubeconfig;
 use crate::outcome::Failure;
@@ -171,7 +173,8 @@ impl Globals {
         self.access.refine(&mut config)?;
         kubeconfig::check_address(&config)?;
         let address = config.cluster_url.to_string();
-        let client = Client::try_from(config).map_err(|error| {
+        let client = cluster_client(&Network::new(), Purpose::Operator, config);
+        let client = client.map_err(|error| {
             Failure::flux(format!("kubernetes client initialization failed: {error}"))
         })?;
         Ok((client, address))

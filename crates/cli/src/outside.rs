@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use sluice_controllers::bases::Bases;
 use sluice_controllers::outside::Outside;
-use sluice_source::git::{GitLimits, Network, SshOptions};
-use sluice_source::http::{HttpClients, Web};
+use sluice_source::git::{GitLimits, GitOverNetwork, SshOptions};
+use sluice_source::http::Web;
+use sluice_source::network::{HostPattern, Network, Policy, Purpose};
 
 use crate::outcome::Failure;
 
 /// Runs a build again and again until the bases on other machines that it needs are there. They are fetched
-/// without credentials.
+/// without credentials, from the Internet and from private hosts that whoever runs the command lists.
 pub(crate) async fn with_bases<T, E>(
+    content_hosts: &[HostPattern],
     build: impl Fn(&Bases) -> Result<T, E>,
 ) -> Result<Result<T, E>, Failure> {
     let bases = Bases::default();
@@ -23,16 +25,17 @@ pub(crate) async fn with_bases<T, E>(
         }
         let outside = match &mut outside {
             Some(outside) => outside,
-            none => none.insert(network()?),
+            none => none.insert(network(content_hosts)?),
         };
         bases.fetch(outside).await;
     }
 }
 
-fn network() -> Result<Outside, Failure> {
-    let clients = HttpClients::new();
+fn network(content_hosts: &[HostPattern]) -> Result<Outside, Failure> {
+    let policy = Policy { content_hosts: content_hosts.to_vec(), ..Policy::default() };
+    let network = Network::with(policy);
     let cannot = |error| Failure::caused("cannot make an HTTP client", error);
-    let web = Arc::new(Web::new(&clients).map_err(cannot)?);
-    let git = Network::new(clients, SshOptions::default(), GitLimits::default());
-    Ok(Outside { web, ..Outside::sealed(Arc::new(git)) })
+    let content = Arc::new(Web::new(&network, Purpose::Content).map_err(cannot)?);
+    let git = GitOverNetwork::new(network, SshOptions::default(), GitLimits::default());
+    Ok(Outside { content, ..Outside::sealed(Arc::new(git)) })
 }

@@ -35,7 +35,7 @@ pub use environment::{Environment, ReadFile};
 pub use hosts::{CloudService, TrustedHost};
 pub use identity::{CloudIdentity, Clouds, CloudsParts};
 pub use keep::{CacheLimits, Lasting};
-pub use web::{Answer, Asking, Http, Nowhere, Proxy, encoded, form};
+pub use web::{Answer, Asking, Http, Nowhere, OfMachine, Proxy, encoded, form};
 
 /// Why a cloud gave nothing, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -26,6 +26,21 @@ pub trait Http: Send + Sync {
     fn send(&self, request: Request<Vec<u8>>) -> Answer<'_>;
 }
 
+/// Marks a request to the metadata service of the machine that this process runs on. Only code of this crate marks
+/// requests, and only where no tenant has a say in the address: nothing else may reach such services.
+#[derive(Debug, Clone, Copy)]
+pub struct OfMachine(());
+
+/// Marks the requests that it passes on.
+pub(crate) struct Marking<'h>(pub(crate) &'h dyn Http);
+
+impl Http for Marking<'_> {
+    fn send(&self, mut request: Request<Vec<u8>>) -> Answer<'_> {
+        request.extensions_mut().insert(OfMachine(()));
+        self.0.send(request)
+    }
+}
+
 /// A network that leads nowhere.
 pub struct Nowhere;
 
@@ -62,6 +77,16 @@ pub struct Asking<'a> {
     pub environment: &'a Environment,
     /// The present moment.
     pub now: Timestamp,
+}
+
+impl<'a> Asking<'a> {
+    /// The same question, put to the machine.
+    pub(crate) fn of_machine<'m>(&self, marking: &'m Marking<'a>) -> Asking<'m>
+    where
+        'a: 'm,
+    {
+        Asking { http: marking, environment: self.environment, now: self.now }
+    }
 }
 
 impl Asking<'_> {

@@ -65,7 +65,7 @@ pub struct Served {
     /// What the addresses of its artifacts begin with.
     pub own: String,
     /// How the others are reached.
-    pub client: reqwest::Client,
+    pub client: sluice_source::network::Client,
 }
 
 impl Packed for Served {

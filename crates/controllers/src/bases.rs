@@ -8,6 +8,7 @@ use reqwest::Url;
 use sluice_cloud::Http;
 use sluice_kustomize::{FileTree, Remote, RemoteError, Repository};
 use sluice_source::git::{CloneRequest, Cloned, GitAuth, Reference, clone};
+use sluice_source::network::Purpose;
 
 use crate::artifacts::ArtifactTree;
 use crate::outside::Outside;
@@ -58,7 +59,7 @@ impl Bases {
             (files, repositories)
         };
         for url in &files {
-            let got = file(&*outside.web, url).await;
+            let got = file(&*outside.content, url).await;
             self.known().files.insert(url.clone(), Some(got));
         }
         for which in &repositories {
@@ -145,6 +146,8 @@ async fn repository(
             "{url} is on this machine, which is not a remote base"
         )));
     }
+    // Bases are fetched without credentials.
+    let auth = GitAuth { purpose: Purpose::Content, ..GitAuth::default() };
     let mut problem = String::new();
     for reference in references(reference) {
         let request = CloneRequest {
@@ -155,7 +158,7 @@ async fn repository(
             sparse: Vec::new(),
             timeout: TIMEOUT,
         };
-        match clone(&*outside.git, &request, &GitAuth::default()).await {
+        match clone(&*outside.git, &request, &auth).await {
             Ok(Cloned::Checkout(checkout)) => {
                 return Ok(Arc::new(ArtifactTree::new(Arc::new(checkout.files))));
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use sluice_base::clock::Clock;
 use sluice_cloud::{CacheLimits, Clouds, TrustedHost};
+use sluice_kustomize::RemoteFiles;
 use sluice_runtime::events::Recorder;
 use sluice_runtime::key::Key;
 use sluice_runtime::metrics::Metrics;
@@ -28,6 +29,8 @@ pub struct Settings {
     pub no_cross_namespace_refs: bool,
     /// `--no-remote-bases`
     pub no_remote_bases: bool,
+    /// `--allow-remote-files`: which entries of a kustomization may be URLs of files.
+    pub remote_files: RemoteFiles,
     /// `--default-service-account` of kustomize-controller: who applies for whoever names nobody.
     pub default_service_account: Option<String>,
     /// `--requeue-dependency`
@@ -95,6 +98,7 @@ impl Default for Settings {
         Self {
             no_cross_namespace_refs: false,
             no_remote_bases: false,
+            remote_files: RemoteFiles::Resources,
             default_service_account: None,
             requeue_dependency: Duration::from_secs(30),
             interval_jitter: 5,

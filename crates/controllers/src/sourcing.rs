@@ -35,7 +35,7 @@ use sluice_runtime::worker::Reconcile;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::BucketTransport;
 use sluice_source::git::GitTransport;
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_source::oci::Wire;
 use sluice_source::store::{ArtifactStore, Retention};
 use tokio::time::Instant;
@@ -66,7 +66,7 @@ pub struct Workshop {
     /// Reaches object stores.
     pub buckets: Arc<dyn BucketTransport>,
     /// Reaches the API of GitHub Apps.
-    pub http: HttpClients,
+    pub network: Network,
     /// Reaches registries.
     pub registries: Arc<dyn Wire>,
 }

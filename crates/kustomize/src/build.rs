@@ -7,7 +7,7 @@ use crate::config::Specs;
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::field_spec::FieldSpec;
 use crate::kustomization::Kustomization;
-use crate::loader::{LoadRestrictor, Loader, Remote};
+use crate::loader::{LoadRestrictor, Loader, Remote, RemoteFiles};
 use crate::read;
 use crate::references;
 use crate::resource::annotation;
@@ -47,6 +47,8 @@ pub struct Options<'a> {
     pub managed_by_label: bool,
     /// Where files and repositories on other machines come from; without it, they are refused.
     pub remote: Option<&'a dyn Remote>,
+    /// Which entries may be URLs of files.
+    pub remote_files: RemoteFiles,
     /// Whether lists in custom resources are merged by the keys that their CRDs in the build name. The
     /// original replaces such lists.
     pub crd_merge_keys: bool,
@@ -72,7 +74,8 @@ fn run(tree: &dyn FileTree, root: &str, options: &Options<'_>) -> Result<Build> 
     if options.keep_recorded_schema {
         session.schema.use_recorded();
     }
-    let loader = Loader::start(tree, options.remote, options.load_restrictor, root)?;
+    let loader = Loader::start(tree, options.remote, options.load_restrictor, root)?
+        .with_remote_files(options.remote_files);
     let mut target = Target::load(loader, &mut session)?;
     target.choose_schema(&mut session, true)?;
     if !target.kustomization.build_metadata.is_empty() {

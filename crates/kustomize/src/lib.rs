@@ -43,6 +43,6 @@ mod vars;
 pub use build::{Build, Options, Reorder, build};
 pub use failure::{Diagnostic, Failure};
 pub use json_patch::json_patch_text;
-pub use loader::{LoadRestrictor, Remote, RemoteError, Repository};
+pub use loader::{LoadRestrictor, Remote, RemoteError, RemoteFiles, Repository};
 pub use merge::{ListIncrease, MergeOptions, merge_text};
 pub use tree::{Entry, FileTree, MemoryTree, TreeError};

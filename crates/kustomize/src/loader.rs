@@ -22,6 +22,17 @@ pub enum LoadRestrictor {
     None,
 }
 
+/// Which entries of a kustomization may be the URL of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RemoteFiles {
+    /// Every entry that names a file, as in the original: generators, patches and the rest too.
+    #[default]
+    Everywhere,
+    /// Resources only. What a generator reads is shown to whoever may read what it makes, so that a URL there
+    /// would show what any server answers.
+    Resources,
+}
+
 /// Where files and repositories on other machines come from.
 pub trait Remote: Sync {
     /// The content of a file.
@@ -66,6 +77,7 @@ impl Tree<'_> {
 pub(crate) struct Loader<'t> {
     tree: Tree<'t>,
     remote: Option<&'t dyn Remote>,
+    remote_files: RemoteFiles,
     restrictor: LoadRestrictor,
     /// The directory, links followed.
     root: Arc<str>,
@@ -86,6 +98,7 @@ impl<'t> Loader<'t> {
         let mut loader = Self {
             tree: Tree::Own(tree),
             remote,
+            remote_files: RemoteFiles::default(),
             restrictor,
             root: "/".into(),
             visited: Vec::new(),
@@ -103,6 +116,11 @@ impl<'t> Loader<'t> {
             })?
             .into();
         Ok(loader)
+    }
+
+    /// The same with a rule for URLs of files.
+    pub(crate) fn with_remote_files(self, remote_files: RemoteFiles) -> Self {
+        Self { remote_files, ..self }
     }
 
     /// A loader for a directory that the kustomization names.
@@ -243,7 +261,8 @@ impl<'t> Loader<'t> {
         matches!(self.tree, Tree::Own(_))
     }
 
-    fn fetch(&self, url: &str) -> Result<Vec<u8>> {
+    /// The content of a file on another machine.
+    pub(crate) fn fetch(&self, url: &str) -> Result<Vec<u8>> {
         let Some(remote) = self.remote else {
             return Err(Failure::new(format!("remote files are off: '{url}' is not read"))
                 .hint("copy the file into the tree, or allow remote bases"));
@@ -260,6 +279,12 @@ impl<'t> Loader<'t> {
 impl Load for Loader<'_> {
     fn load(&self, name: &str) -> Result<Cow<'_, [u8]>> {
         if is_url(name) {
+            if self.remote_files == RemoteFiles::Resources {
+                return Err(Failure::new(format!(
+                    "'{name}' is not read: only resources and components may be URLs"
+                ))
+                .hint("copy the file into the tree"));
+            }
             return self.fetch(name).map(Cow::Owned);
         }
         let at = self.locate(name)?;

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use http::Method;
 use http::header::RETRY_AFTER;
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Request, Response, StatusCode, Url};
 
 use crate::artifact::{Digest, DigestError, Hasher};
 use crate::http::HttpError;
+use crate::network::Client;
 
 /// How an artifact is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +130,7 @@ async fn get(client: &Client, url: &Url, options: &FetchOptions) -> Result<Respo
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let outcome = client.get(url.clone()).send().await;
+        let outcome = client.execute(Request::new(Method::GET, url.clone())).await;
         let (cause, asked) = match outcome {
             Ok(response) if !is_passing(response.status()) => return Ok(response),
             Ok(response) => (String::new(), retry_after(&response)),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! CloneRequest ── clone() ──▶ GitTransport::open ──▶ GitRemote: list_refs, fetch
-//!                    │                                  ├─ Network: http.rs, ssh.rs ── protocol.rs, pktline.rs, pack.rs
+//!                    │                                  ├─ GitOverNetwork: http.rs, ssh.rs ── protocol.rs, pktline.rs, pack.rs
 //!                    │                                  └─ MemoryTransport: make.rs (repositories made on the spot)
 //!                    ▼
 //!        Cloned::Checkout { commit, tag, revision, files } ──▶ verify (signature.rs) ──▶ archive::pack
@@ -42,7 +42,7 @@ pub use error::{Cause, GitError};
 pub use github_app::{APP_USERNAME, AppToken, GitHubApp, GitHubAppError};
 pub use make::{NewCommit, Repository, Selection};
 pub use memory::{MemoryTransport, Trouble};
-pub use network::Network;
+pub use network::GitOverNetwork;
 pub use object::{Object, ObjectId, ObjectKind, Objects};
 pub use pack::GitLimits;
 pub use remote::{FetchRequest, GitRemote, GitTransport, ObjectFilter, RemoteRef};

@@ -1,18 +1,19 @@
-//! The one HTTP client: how connections are made, trusted and proxied. See ADR 0005.
+//! What all HTTP has in common: trust, proxies, errors in Go's words. [`crate::network`] makes the clients. See ADR 0005.
 
 mod trouble;
 mod web;
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 use sluice_cloud::CloudError;
+
+use crate::network::RequestError;
+
 pub use sluice_cloud::Proxy;
 pub(crate) use trouble::{Trouble, asked};
 pub use web::Web;
@@ -82,67 +83,26 @@ pub enum HttpError {
     Request(String),
 }
 
-/// Clients by options, so that connections are used again.
-#[derive(Clone)]
-pub struct HttpClients {
-    shared: Arc<Shared>,
+/// The certificates that the system trusts.
+pub(crate) fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        tracing::debug!(%error, "a certificate of the system could not be read");
+    }
+    roots.add_parsable_certificates(found.certs);
+    roots
 }
 
-struct Shared {
-    roots: RootCertStore,
-    clients: Mutex<BTreeMap<HttpOptions, reqwest::Client>>,
+/// Makes TLS configurations on top of roots.
+pub(crate) struct Tls<'r> {
+    pub(crate) roots: &'r RootCertStore,
 }
 
-/// As many different clients are kept; beyond, all are made anew.
-const CLIENTS_KEPT: usize = 256;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-impl HttpClients {
-    /// Clients that trust what the system trusts.
-    pub fn new() -> Self {
-        let mut roots = RootCertStore::empty();
-        let found = rustls_native_certs::load_native_certs();
-        for error in &found.errors {
-            tracing::debug!(%error, "a certificate of the system could not be read");
-        }
-        roots.add_parsable_certificates(found.certs);
-        Self { shared: Arc::new(Shared { roots, clients: Mutex::default() }) }
-    }
-
-    /// The client for options. Redirects are followed; answers are not decompressed.
-    pub fn client(&self, options: &HttpOptions) -> Result<reqwest::Client, HttpError> {
-        let clients = || self.shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients().get(options) {
-            return Ok(client.clone());
-        }
-        let client = self.build(options)?;
-        let mut clients = clients();
-        if clients.len() >= CLIENTS_KEPT {
-            clients.clear();
-        }
-        clients.insert(options.clone(), client.clone());
-        Ok(client)
-    }
-
-    fn build(&self, options: &HttpOptions) -> Result<reqwest::Client, HttpError> {
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(self.tls(&options.tls)?)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")))
-            .no_proxy();
-        if options.no_redirects {
-            builder = builder.redirect(reqwest::redirect::Policy::none());
-        }
-        if let Some(proxy) = &options.proxy {
-            builder = builder.proxy(client_proxy(proxy)?);
-        }
-        builder.build().map_err(|error| HttpError::Tls(chain(&error)))
-    }
-
-    fn tls(&self, options: &TlsOptions) -> Result<ClientConfig, HttpError> {
+impl Tls<'_> {
+    pub(crate) fn config(&self, options: &TlsOptions) -> Result<ClientConfig, HttpError> {
         let failed = |error: &dyn fmt::Display| HttpError::Tls(error.to_string());
-        let mut roots = self.shared.roots.clone();
+        let mut roots = self.roots.clone();
         for certificate in CertificateDer::pem_slice_iter(&options.authorities) {
             let certificate = certificate.map_err(|error| failed(&error))?;
             roots.add(certificate).map_err(|error| failed(&error))?;
@@ -170,15 +130,18 @@ impl HttpClients {
     }
 }
 
-impl Default for HttpClients {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> Self {
         Self::Request(chain(&error))
+    }
+}
+
+impl From<RequestError> for HttpError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Refused(refusal) => Self::Request(refusal.to_string()),
+            RequestError::Failed(error) => error.into(),
+        }
     }
 }
 
@@ -208,7 +171,7 @@ impl fmt::Debug for TlsOptions {
 }
 
 /// A proxy as the client takes it.
-fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
+pub(crate) fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
     let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
     let Some(place) = proxy.address.strip_prefix("socks5://") else {
         let through = reqwest::Proxy::all(&proxy.address).map_err(failed)?;

@@ -63,6 +63,7 @@ pub mod git;
 pub mod http;
 pub mod ignore;
 mod listen;
+pub mod network;
 pub mod oci;
 pub mod semver;
 pub mod server;

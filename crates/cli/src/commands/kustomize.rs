@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use sluice_controllers::bases::Bases;
 use sluice_kustomize::{Build, LoadRestrictor, Options, Reorder};
+use sluice_source::network::HostPattern;
 
 use crate::outcome::{Failure, Outcome};
 use crate::outside::with_bases;
@@ -50,6 +51,10 @@ struct BuildArguments {
     /// replaces such lists.
     #[arg(long)]
     crd_merge_keys: bool,
+    /// Private hosts that remote bases may name: a name, *.domain, an address or a block of addresses, with :port
+    /// if need be.
+    #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
+    allow_content_hosts: Vec<HostPattern>,
     #[command(flatten)]
     refused: Refused,
     #[command(flatten)]
@@ -133,7 +138,7 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
     let build = |bases: &Bases| {
         sluice_kustomize::build(&disk, &root, &Options { remote: Some(bases), ..options })
     };
-    match session::without_cluster(with_bases(build))? {
+    match session::without_cluster(with_bases(&arguments.allow_content_hosts, build))? {
         Ok(build) => {
             report::warnings(build.warnings(), &here);
             write(&build, arguments.output.as_deref())?;

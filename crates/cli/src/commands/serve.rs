@@ -6,6 +6,7 @@ mod flags;
 mod gates;
 mod identities;
 mod leader;
+mod outward;
 mod reach;
 mod receiver;
 
@@ -33,8 +34,9 @@ use sluice_controllers::sourcing::Workshop;
 use sluice_runtime::events::Notify;
 use sluice_runtime::selector::Selector;
 use sluice_source::bucket::BucketNetwork;
-use sluice_source::git::{GitLimits, GitTransport, Network};
-use sluice_source::http::{HttpClients, HttpOptions, Web};
+use sluice_source::git::{GitLimits, GitOverNetwork, GitTransport};
+use sluice_source::http::{HttpError, HttpOptions, Web};
+use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::{NetworkWire, TokenRealms};
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, DiskStore, MirroredStore, RemoteStore, Retention};
@@ -48,6 +50,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::session;
 use endpoints::Endpoints;
 use leader::Election;
+use outward::Around;
 use receiver::Receiver;
 
 pub(crate) use flags::Arguments;
@@ -89,7 +92,6 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(Wall);
     let root = wanted.storage_path.clone().or_else(|| environment("STORAGE_PATH").map(Into::into));
     let root = root.unwrap_or_else(|| std::env::temp_dir().join("sluice-artifacts"));
-    let http = HttpClients::new();
     let mut store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::with_limits(
         root,
         Arc::clone(&clock),
@@ -98,7 +100,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     ));
     if let Some(address) = &wanted.storage_bucket {
         let (variables, clock) = (cloud::environment().variables, Arc::clone(&clock));
-        let far = RemoteStore::at(address, &http, &variables, clock)
+        let far = RemoteStore::at(address, &Network::new(), &variables, clock)
             .map_err(|error| Failure::caused("artifacts cannot be kept in a bucket", error))?;
         store = Arc::new(MirroredStore::new(store, far.with_digests(wanted.artifact_digest_algo)));
     }
@@ -122,23 +124,33 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     };
     let advertised = wanted.storage_adv_addr.clone().or_else(|| environment("STORAGE_ADV_ADDR"));
     let advertised = advertised.unwrap_or_else(|| advertised_by(bound));
-    let fetcher = http
-        .client(&HttpOptions::default())
-        .map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
+    let metrics = Arc::clone(&endpoints.metrics);
+    let around = Around {
+        advertised: &advertised,
+        bound,
+        cluster: &cluster,
+        namespace: &namespace,
+        external: &wanted.external_artifact_hosts,
+        in_cluster,
+    };
+    let network = wanted.outward.network(&around, metrics)?;
+    let cannot = |error: HttpError| Failure::caused("cannot make an HTTP client", error);
+    let fetcher = |purpose| network.client(purpose, &HttpOptions::default()).map_err(cannot);
+    let web = |purpose| Web::new(&network, purpose).map_err(cannot);
+    let notifier = fetcher(Purpose::Operator)?;
     let events = wanted.events_addr.clone().or_else(|| environment("EVENTS_ADDR"));
     let receiver = events.filter(|address| !address.is_empty()).map(|address| {
-        let receiver: Arc<dyn Notify> = Arc::new(Receiver { client: fetcher.clone(), address });
+        let receiver: Arc<dyn Notify> = Arc::new(Receiver { client: notifier.clone(), address });
         receiver
     });
-    let network: Arc<dyn GitTransport> =
-        Arc::new(Network::new(http.clone(), wanted.ssh(), GitLimits::default()));
-    let web =
-        Web::new(&http).map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
+    let git: Arc<dyn GitTransport> =
+        Arc::new(GitOverNetwork::new(network.clone(), wanted.ssh(), GitLimits::default()));
     let outside = Outside {
-        git: Arc::clone(&network),
-        web: Arc::new(web),
+        git: Arc::clone(&git),
+        web: Arc::new(web(Purpose::Cloud)?),
+        content: Arc::new(web(Purpose::Content)?),
         environment: cloud::environment(),
-        clusters: Arc::new(Reachable),
+        clusters: Arc::new(Reachable(network.clone())),
     };
     let retention = Retention {
         ttl: wanted.artifact_retention_ttl.to_std(),
@@ -149,7 +161,8 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     } else {
         format!("http://{advertised}/")
     };
-    let packed = Arc::new(Served { local: Arc::clone(&store), own, client: fetcher });
+    let packed =
+        Arc::new(Served { local: Arc::clone(&store), own, client: fetcher(Purpose::Artifact)? });
     let world = World {
         client: client.clone(),
         clock,
@@ -160,10 +173,10 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             advertised,
             retention,
             digests: wanted.artifact_digest_algo,
-            transport: network,
-            registries: Arc::new(NetworkWire::new(http.clone())),
-            buckets: Arc::new(BucketNetwork::new(http.clone())),
-            http,
+            transport: git,
+            registries: Arc::new(NetworkWire::new(network.clone())),
+            buckets: Arc::new(BucketNetwork::new(network.clone())),
+            network,
         },
         packed,
         outside,

@@ -118,24 +118,27 @@ fn serve_files() -> std::net::SocketAddr {
 
 #[test]
 fn bases_on_other_machines_are_built_by_every_command() {
+    const ALLOWED: &str = "--allow-content-hosts=127.0.0.1";
     const BUILD: &str = "build ks far --path app --kustomization-file ks.yaml";
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let flux = home.join(".cache/sluice-peers/bin/flux");
     let ours = PathBuf::from(env!("CARGO_BIN_EXE_sluice"));
     let place = Place::new();
-    let dry = place.run(&ours, &format!("{BUILD} --dry-run"));
+    let refused = place.run(&ours, &format!("{BUILD} --dry-run"));
+    assert!(refused.2.contains("--allow-content-hosts=127.0.0.1 allows it"), "{refused:?}");
+    let dry = place.run(&ours, &format!("{BUILD} --dry-run {ALLOWED}"));
     assert_eq!((dry.0, dry.2.as_str()), (0, ""), "{dry:?}");
     let names: Vec<&str> = dry.1.lines().filter(|line| line.starts_with("  name: ")).collect();
     assert_eq!(names, ["  name: a", "  name: b"], "{}", dry.1);
     let diff = "diff ks far --path app --kustomization-file ks.yaml --ignore-not-found --progress-bar=false";
-    let compared = place.run(&ours, diff);
+    let compared = place.run(&ours, &format!("{diff} {ALLOWED}"));
     let created = "► ConfigMap/default/a created\n► ConfigMap/default/b created\n";
     assert_eq!((compared.0, compared.1.as_str()), (1, created), "{compared:?}");
-    let engine = place.run(&ours, "kustomize build app");
+    let engine = place.run(&ours, &format!("kustomize build app {ALLOWED}"));
     assert_eq!(engine.0, 0, "{engine:?}");
     assert_eq!(engine.1.matches("kind: ConfigMap").count(), 2);
     let lost = "build ks far --path lost --kustomization-file ks.yaml --dry-run";
-    let refused = place.run(&ours, lost);
+    let refused = place.run(&ours, &format!("{lost} {ALLOWED}"));
     assert_eq!(refused.0, 1);
     assert!(refused.2.starts_with("✗ kustomize build failed: "), "{}", refused.2);
     assert!(refused.2.contains("none.yaml"), "{}", refused.2);

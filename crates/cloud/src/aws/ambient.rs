@@ -4,6 +4,7 @@
 use http::Method;
 
 use super::{AwsKeys, sts, sts_endpoint};
+use crate::web::Marking;
 use crate::{Asking, CloudError, Lasting};
 
 /// How long the machine's token for its own keys is good, in seconds.
@@ -44,6 +45,8 @@ pub(crate) async fn find(
 
 /// The keys that the agent of the pod gives.
 async fn of_pod(asking: &Asking<'_>, url: &str) -> Result<Lasting<AwsKeys>, CloudError> {
+    let marking = Marking(asking.http);
+    let asking = &asking.of_machine(&marking);
     let environment = asking.environment;
     let token = match environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
         Some(file) => environment.file(file)?.trim().to_owned(),
@@ -56,6 +59,8 @@ async fn of_pod(asking: &Asking<'_>, url: &str) -> Result<Lasting<AwsKeys>, Clou
 
 /// The keys that the machine gives.
 async fn of_machine(asking: &Asking<'_>) -> Result<Lasting<AwsKeys>, CloudError> {
+    let marking = Marking(asking.http);
+    let asking = &asking.of_machine(&marking);
     let host =
         asking.environment.address("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
     let lifetime = [("x-aws-ec2-metadata-token-ttl-seconds", MACHINE_TOKEN)];

@@ -5,6 +5,7 @@ use http::Method;
 use sluice_base::redacted::Redacted;
 
 use super::{Application, AzureCredentials, assertion};
+use crate::web::Marking;
 use crate::{Asking, CloudError, Lasting, encoded};
 
 /// A token of who runs here.
@@ -48,6 +49,8 @@ pub(crate) async fn of_machine(
     scope: &str,
     client: &str,
 ) -> Result<Lasting<Redacted<String>>, CloudError> {
+    let marking = Marking(asking.http);
+    let asking = &asking.of_machine(&marking);
     let host =
         asking.environment.address("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://169.254.169.254");
     let resource = scope.strip_suffix("/.default").unwrap_or(scope);

@@ -3,10 +3,13 @@
 use futures::lock::Mutex;
 use http::Method;
 
+use crate::web::Marking;
 use crate::{Asking, CloudError};
 
 /// Asks the machine.
 pub(super) async fn metadata(asking: &Asking<'_>, path: &str) -> Result<String, CloudError> {
+    let marking = Marking(asking.http);
+    let asking = &asking.of_machine(&marking);
     let host = asking.environment.address("GCE_METADATA_HOST", "169.254.169.254");
     let url = format!("http://{host}/computeMetadata/v1/{path}");
     let answer =

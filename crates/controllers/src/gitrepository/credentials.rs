@@ -12,6 +12,7 @@ use sluice_source::git::{
     APP_USERNAME, AuthError, GitAuth, GitHubApp, codecommit_auth, codecommit_region,
 };
 use sluice_source::http::HttpOptions;
+use sluice_source::network::Purpose;
 
 use super::{GitPass, GitRepositories};
 use crate::sourcing::{Data, NO_ACCOUNTS, Stop};
@@ -127,7 +128,8 @@ impl GitRepositories {
             proxy: auth.proxy.clone(),
             ..HttpOptions::default()
         };
-        let client = self.workshop.http.client(&options).map_err(|error| error.to_string())?;
+        let client = self.workshop.network.client(Purpose::Spec, &options);
+        let client = client.map_err(|error| error.to_string())?;
         let token = app.token(&client, self.context.clock.now()).await;
         token.map(|token| token.token).map_err(|error| error.to_string())
     }

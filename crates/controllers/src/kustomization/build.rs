@@ -16,16 +16,19 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::BUILD_FAILED;
+use sluice_base::duration::GoDuration;
 use sluice_kustomize::flux::{Generated, Overrides, SecureTree, Variables, generate, secure_build};
-use sluice_kustomize::{Diagnostic, Failure, Remote};
+use sluice_kustomize::{Diagnostic, Failure, Remote, RemoteFiles};
 use sluice_secrets::Redacted;
 use sluice_secrets::flux::{Finding, Sources, SourcesError};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::tree::SourceTree;
 use sluice_ssa::{Desired, ErrorClass};
+use tokio::time::{Instant, timeout_at};
 
 use super::decryption::Decryption;
 use super::stop::{Stop, build_failed};
+use super::timing;
 use super::variables::{self, VariablesError};
 use crate::artifacts::{ArtifactTree, inside};
 use crate::bases::Bases;
@@ -101,21 +104,37 @@ async fn decrypt_sources(
     }
 }
 
-/// The build alone; what it needs from other machines is fetched in between.
+/// The build alone; what it needs from other machines is fetched in between, all of it within the timeout.
 async fn assemble(context: &Context, work: &Arc<Work>) -> Result<Resources, Stop> {
     let bases = (!context.settings.no_remote_bases).then(Arc::<Bases>::default);
+    let remote_files = context.settings.remote_files;
+    let timeout = timing::timeout(&work.object.spec);
+    let deadline = Instant::now() + timeout;
     loop {
         let (step, remote) = (Arc::clone(work), bases.clone());
-        let remote = move || step.assemble(remote.as_deref().map(|bases| bases as &dyn Remote));
+        let remote = move || {
+            step.assemble(remote.as_deref().map(|bases| bases as &dyn Remote), remote_files)
+        };
+        let failed = |words: &str| Err(build_failed(format!("kustomize build failed: {words}")));
         match (context.compute.run(remote).await, &bases) {
             (Ok(resources), _) => {
                 resources.check()?;
                 return Ok(resources);
             }
-            (Err(_), Some(bases)) if bases.fetch(&context.outside).await => {}
-            (Err(words), _) => {
-                return Err(build_failed(format!("kustomize build failed: {words}")));
+            (Err(words), Some(bases)) => {
+                match timeout_at(deadline, bases.fetch(&context.outside)).await {
+                    Ok(true) => {}
+                    Ok(false) => return failed(&words),
+                    Err(_) => {
+                        let nanos = i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX);
+                        let timeout = GoDuration::from_nanos(nanos);
+                        return failed(&format!(
+                            "remote content was not there within the timeout of {timeout}"
+                        ));
+                    }
+                }
             }
+            (Err(words), None) => return failed(&words),
         }
     }
 }
@@ -192,13 +211,17 @@ impl Work {
         decryption.decryptor().decrypt_sources(&overlay, MOUNT, &self.directory)
     }
 
-    fn assemble(&self, remote: Option<&dyn Remote>) -> Result<Resources, String> {
+    fn assemble(
+        &self,
+        remote: Option<&dyn Remote>,
+        remote_files: RemoteFiles,
+    ) -> Result<Resources, String> {
         let secure = SecureTree::new(&self.tree, MOUNT).map_err(|error| error.to_string())?;
         let mut overlay = self.generated.over(&secure);
         for (path, content) in &self.plain {
             overlay = overlay.with(path.clone(), content.expose().clone());
         }
-        let built = secure_build(&overlay, &self.directory, remote);
+        let built = secure_build(&overlay, &self.directory, remote, remote_files);
         let built = built.map_err(|failure| words(&failure))?;
         let spec = &self.object.spec;
         let is_final = spec.post_build.is_none() && spec.decryption.is_none();

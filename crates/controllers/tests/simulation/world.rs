@@ -26,7 +26,7 @@ use sluice_controllers::sourcing::Workshop;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{ArtifactStore as _, MemoryStore, Retention};
 use tokio::sync::Notify;
@@ -91,7 +91,7 @@ pub(crate) struct World {
 impl World {
     /// Everything, with Flux's definitions; the controllers do not run yet.
     pub(crate) async fn new(seed: u64, chance: &Chance, without: Without) -> Self {
-        static HTTP: OnceLock<HttpClients> = OnceLock::new();
+        static NETWORK: OnceLock<Network> = OnceLock::new();
         let cluster = Cluster::builder().seed(seed).build();
         let user = User { client: Client::new(cluster.service(), "default") };
         let began = Instant::now();
@@ -136,7 +136,7 @@ impl World {
                 digests: DigestAlgorithm::default(),
                 transport: Arc::new(git.clone()),
                 buckets: Arc::new(MemoryBuckets::default()),
-                http: HTTP.get_or_init(HttpClients::new).clone(),
+                network: NETWORK.get_or_init(Network::new).clone(),
                 registries: Arc::new(MemoryRegistry::new()),
             },
             packed,

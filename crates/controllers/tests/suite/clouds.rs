@@ -15,7 +15,8 @@ use sluice_controllers::identity::ControllerIdentity;
 use sluice_controllers::outside::Reachable;
 use sluice_source::bucket::MemoryBucket;
 use sluice_source::git::GitTransport;
-use sluice_source::http::{HttpClients, Web};
+use sluice_source::http::Web;
+use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::Doorkeeper;
 
 use crate::ground::{
@@ -376,8 +377,8 @@ async fn a_cluster_is_found_and_applied_to_over_sockets() {
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
     ground.outside().environment.variables = variables.into();
-    ground.outside().web = Arc::new(Web::new(&HttpClients::new()).unwrap());
-    ground.outside().clusters = Arc::new(Reachable);
+    ground.outside().web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).unwrap());
+    ground.outside().clusters = Arc::new(Reachable(Network::new()));
     let allowed = ControllerIdentity(vec!["kubeconfig:apps/remote".parse().unwrap()]);
     ground.settings().controller_identity = allowed;
     ground.start();

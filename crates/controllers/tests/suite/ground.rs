@@ -25,7 +25,7 @@ use sluice_controllers::sourcing::Workshop;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
@@ -173,13 +173,14 @@ impl Ground {
                 digests: DigestAlgorithm::default(),
                 transport: Arc::new(git.clone()),
                 buckets: Arc::new(buckets.clone()),
-                http: HttpClients::new(),
+                network: Network::new(),
                 registries: Arc::new(registry.clone()),
             },
             packed: Arc::new(Local(store.clone())),
             outside: Outside {
                 git: Arc::new(git.clone()),
                 web: Arc::new(web.clone()),
+                content: Arc::new(web.clone()),
                 environment: Environment::default(),
                 clusters: Arc::new(neighbours.clone()),
             },

@@ -23,6 +23,7 @@ mod identities;
 mod kustomizations;
 mod lasting;
 mod moves;
+mod network;
 mod oci;
 mod oci_verification;
 mod operating;

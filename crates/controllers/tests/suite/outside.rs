@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluice_source::git::{
-    Cause, GitAuth, GitLimits, GitRemote, GitServer, GitTransport, Identity, MemoryTransport,
-    Network, NewCommit, Repository, SshOptions,
+    Cause, GitAuth, GitLimits, GitOverNetwork, GitRemote, GitServer, GitTransport, Identity,
+    MemoryTransport, NewCommit, Repository, SshOptions,
 };
-use sluice_source::http::{HttpClients, Web};
+use sluice_source::http::Web;
+use sluice_source::network::{Network, Purpose};
 use sluice_source::tree::SourceTree;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -105,7 +106,7 @@ async fn moody_server(paths: &[&str]) -> (SocketAddr, Arc<AtomicBool>) {
 }
 
 fn network() -> Arc<dyn GitTransport> {
-    Arc::new(Network::new(HttpClients::new(), SshOptions::default(), GitLimits::default()))
+    Arc::new(GitOverNetwork::new(Network::new(), SshOptions::default(), GitLimits::default()))
 }
 
 async fn ground() -> Ground {
@@ -263,7 +264,7 @@ async fn providers_give_credentials_for_their_own_hosts() {
     let around = ["AZURE_POD_IDENTITY_AUTHORITY_HOST", "AWS_EC2_METADATA_SERVICE_ENDPOINT"];
     let around = around.map(|name| (name.to_owned(), service.clone()));
     ground.outside().environment.variables = around.into();
-    ground.outside().web = Arc::new(Web::new(&HttpClients::new()).unwrap());
+    ground.outside().web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).unwrap());
     ground.start();
     ground.apply(namespace()).await;
     let app = json!({

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use sluice_source::git::{GitLimits, Network, SshOptions};
-use sluice_source::http::HttpClients;
+use sluice_source::git::{GitLimits, GitOverNetwork, SshOptions};
+use sluice_source::network::Network;
 use sluice_testkit::git::repository;
 use sluice_testkit::ssh::{Rules, SshServer, is_installed, key};
 
@@ -28,7 +28,7 @@ async fn a_host_has_to_be_known_and_a_key_wanted() {
     let server = SshServer::start(rules).await;
     server.authorise(&user.public);
     let mut ground = Ground::idle().await;
-    let network = Network::new(HttpClients::new(), SshOptions::default(), GitLimits::default());
+    let network = GitOverNetwork::new(Network::new(), SshOptions::default(), GitLimits::default());
     ground.workshop().transport = Arc::new(network);
     ground.start();
     ground.apply(namespace()).await;

@@ -79,7 +79,7 @@ impl Files {
 
     fn read(&mut self, loader: &Loader<'_>, name: &str) -> Result<Vec<Resource>> {
         if is_url(name) {
-            return read::read_resources(&loader.load(name)?, Some(name.into()));
+            return read::read_resources(&loader.fetch(name)?, Some(name.into()));
         }
         let at = loader.locate(name)?;
         let file: Arc<str> = at.as_str().into();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use sluice_kustomize::RemoteFiles;
 use sluice_kustomize::flux::{Generated, Overrides, SecureTree, generate, secure_build};
 use sluice_kustomize::{Entry, FileTree, MemoryTree, TreeError};
 
@@ -148,7 +149,8 @@ fn builds_differently(case: &Value) -> Option<String> {
     let tree = SecureTree::new(&files, "/src").expect("the root is there");
     let directory = clean(&format!("/src/{}", case["directory"].as_str().unwrap_or_default()));
     let generated = generate(&tree, &directory, &overrides(&case["spec"]), None).ok()?;
-    let built = secure_build(&generated.over(&tree), &directory, None).map(|built| built.to_yaml());
+    let built = secure_build(&generated.over(&tree), &directory, None, RemoteFiles::Everywhere)
+        .map(|built| built.to_yaml());
     let is_same = match (&built, case["buildError"].as_str()) {
         (Ok(ours), None) => case["build"].as_str().unwrap_or_default() == ours,
         (Err(_), Some(_)) => true,

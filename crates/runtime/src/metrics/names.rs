@@ -164,3 +164,11 @@ pub static THROTTLED: Metric = Metric {
     kind: Kind::Counter,
     labels: &["host"],
 };
+
+/// What the network policy decided about connections.
+pub static NETWORK_DECISIONS: Metric = Metric {
+    name: "sluice_network_decisions_total",
+    help: "Connections and requests that the network policy allowed or refused, by purpose and rule.",
+    kind: Kind::Counter,
+    labels: &["decision", "purpose", "rule"],
+};

@@ -19,7 +19,8 @@ use super::wire::{Wire, is_printable};
 use super::{
     BucketAddress, BucketAuth, BucketError, BucketHost, BucketReader, BucketTransport, encoded,
 };
-use crate::http::{HttpClients, HttpOptions};
+use crate::http::HttpOptions;
+use crate::network::{Network, Purpose};
 
 /// The address of Google's API.
 const GOOGLE: &str = "https://storage.googleapis.com";
@@ -29,18 +30,18 @@ type Data = BTreeMap<String, Vec<u8>>;
 /// Reaches object stores over the network.
 #[derive(Clone)]
 pub struct BucketNetwork {
-    http: HttpClients,
+    network: Network,
 }
 
 impl BucketNetwork {
-    /// Buckets through these clients.
-    pub fn new(http: HttpClients) -> Self {
-        Self { http }
+    /// Buckets on the network.
+    pub fn new(network: Network) -> Self {
+        Self { network }
     }
 
     fn wire(&self, options: &HttpOptions) -> Result<Wire, BucketError> {
-        let client = self.http.client(options).map_err(|error| BucketError(error.to_string()))?;
-        Ok(Wire::new(client))
+        let client = self.network.client(Purpose::Spec, options);
+        Ok(Wire::new(client.map_err(|error| BucketError(error.to_string()))?))
     }
 
     async fn s3(&self, address: &BucketAddress) -> Result<S3, BucketError> {

@@ -1,6 +1,7 @@
 //! Requests to an object store: sent again while the trouble may pass, read within bounds.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,13 +9,15 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use object_store::client::{
-    ClientOptions, HttpClient, HttpConnector, HttpRequest, HttpRequestBody,
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest,
+    HttpRequestBody, HttpResponse, HttpService,
 };
 use reqwest::Url;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::BucketError;
 use crate::http::{Trouble, asked};
+use crate::network::Client;
 
 /// How often a request is sent at most.
 const ATTEMPTS: u32 = 4;
@@ -59,8 +62,9 @@ impl HttpConnector for Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(client: reqwest::Client) -> Self {
-        Self { client: HttpClient::new(client), limit: Arc::default() }
+    pub(crate) fn new(client: Client) -> Self {
+        let inner = HttpClient::new(client.unjudged());
+        Self { client: HttpClient::new(Judged { client, inner }), limit: Arc::default() }
     }
 
     /// Sends a request and reads the answer. A request is made, and signed, anew for every try.
@@ -113,7 +117,7 @@ impl Wire {
                 }
                 _ => format!("{asked}: {trouble}"),
             };
-            let passes = !matches!(trouble, Trouble::Untrusted(_));
+            let passes = !matches!(trouble, Trouble::Untrusted(_) | Trouble::Refused(_));
             Failure { error: BucketError(words), passes }
         };
         let Some(answer) = self.in_time(self.client.execute(request)).await else {
@@ -138,6 +142,31 @@ impl Wire {
             content.extend_from_slice(&piece);
         }
         Ok(Answer { status: parts.status, headers: parts.headers, body: content.freeze() })
+    }
+}
+
+/// The library's own use of the client, judged like every other request.
+#[derive(Debug)]
+struct Judged {
+    client: Client,
+    inner: HttpClient,
+}
+
+impl HttpService for Judged {
+    fn call<'s, 'f>(
+        &'s self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        Box::pin(async move {
+            let url = Url::parse(&request.uri().to_string())
+                .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+            let refused = |refusal| HttpError::new(HttpErrorKind::Unknown, refusal);
+            self.client.judged(&url, self.inner.execute(request)).await.map_err(refused)?
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use reqwest::Url;
 
 use crate::http::{Proxy, TlsOptions};
+use crate::network::Purpose;
 
 /// Credentials and trust for a repository.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct GitAuth {
     pub tls: TlsOptions,
     /// Proxy for HTTP and HTTPS.
     pub proxy: Option<Proxy>,
+    /// Who names the address: a spec, or the content of a repository.
+    pub purpose: Purpose,
 }
 
 /// Credentials that make no sense, in Flux's words.
@@ -119,11 +122,19 @@ impl GitAuth {
     pub fn for_submodule(&self, parent: &Url, child: &Url) -> Self {
         let is_same = (parent.scheme(), parent.host_str(), parent.port_or_known_default())
             == (child.scheme(), child.host_str(), child.port_or_known_default());
-        if is_same || child.scheme() == "ssh" {
+        if is_same {
             return self.clone();
         }
+        // The host is named by the content of the parent, not by a spec.
+        let purpose = match self.purpose {
+            Purpose::Spec => Purpose::Content,
+            other => other,
+        };
+        if child.scheme() == "ssh" {
+            return Self { purpose, ..self.clone() };
+        }
         let tls = TlsOptions { authorities: self.tls.authorities.clone(), ..TlsOptions::default() };
-        Self { tls, proxy: self.proxy.clone(), ..Self::default() }
+        Self { tls, proxy: self.proxy.clone(), purpose, ..Self::default() }
     }
 }
 

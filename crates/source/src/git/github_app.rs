@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use http::Method;
+use http::header::{ACCEPT, AUTHORIZATION};
+use http::{HeaderValue, Method};
 use jiff::Timestamp;
-use reqwest::Client;
+use reqwest::{Request, Url};
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
 use crate::http::HttpError;
+use crate::network::Client;
 
 /// The name that goes with a token.
 pub const APP_USERNAME: &str = "x-access-token";
@@ -192,12 +194,16 @@ async fn ask(
     url: &str,
     proof: &str,
 ) -> Result<Value, GitHubAppError> {
-    let request = client
-        .request(method.clone(), url)
-        .header(http::header::ACCEPT, "application/vnd.github+json")
-        .header("X-GitHub-Api-Version", "2022-11-28")
-        .bearer_auth(proof);
-    let mut response = request.send().await.map_err(HttpError::from)?;
+    let address = Url::parse(url).map_err(|error| HttpError::Request(error.to_string()))?;
+    let mut request = Request::new(method.clone(), address);
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/vnd.github+json"));
+    headers.insert("x-github-api-version", HeaderValue::from_static("2022-11-28"));
+    let mut bearer = HeaderValue::from_str(&format!("Bearer {proof}"))
+        .map_err(|error| HttpError::Request(error.to_string()))?;
+    bearer.set_sensitive(true);
+    headers.insert(AUTHORIZATION, bearer);
+    let mut response = client.execute(request).await.map_err(HttpError::from)?;
     let status = response.status();
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(HttpError::from)? {

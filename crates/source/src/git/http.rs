@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method};
-use reqwest::{Client, Response, StatusCode, Url};
+use http::{HeaderName, HeaderValue, Method};
+use reqwest::{Request, Response, StatusCode, Url};
 use tokio::sync::OnceCell;
 
 use super::auth::GitAuth;
@@ -18,7 +18,11 @@ use super::object::Objects;
 use super::pack::GitLimits;
 use super::protocol::{Advertisement, fetch_request, list_request};
 use super::remote::{FetchRequest, GitRemote, RemoteRef};
-use crate::http::{HttpClients, HttpError, HttpOptions, Trouble, asked};
+use crate::http::{HttpError, HttpOptions, Trouble, asked};
+use crate::network::{Client, Network};
+
+/// The header that asks for a version of the protocol.
+const PROTOCOL: HeaderName = HeaderName::from_static("git-protocol");
 
 /// As much of an error page is read.
 const ERROR_PAGE: usize = 4096;
@@ -45,7 +49,7 @@ struct Server {
 
 impl HttpRemote {
     pub(super) fn open(
-        clients: &HttpClients,
+        network: &Network,
         mut url: Url,
         auth: &GitAuth,
         limits: GitLimits,
@@ -55,7 +59,7 @@ impl HttpRemote {
             proxy: auth.proxy.clone(),
             ..HttpOptions::default()
         };
-        let client = clients.client(&options)?;
+        let client = network.client(auth.purpose, &options)?;
         // Credentials travel in a header alone, so that no error shows them with the address.
         let cleared = url.set_username("").and_then(|()| url.set_password(None));
         cleared.map_err(|()| Cause::Url(format!("{} takes no credentials", url.scheme())))?;
@@ -99,36 +103,32 @@ impl HttpRemote {
     }
 
     async fn ask_for_refs(&self, url: &str) -> Result<Response, Cause> {
-        let request =
-            self.client.get(url).header("Git-Protocol", "version=2").header(ACCEPT, "*/*");
+        let mut request = request(Method::GET, url)?;
+        request.headers_mut().insert(PROTOCOL, HeaderValue::from_static("version=2"));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("*/*"));
         self.send(request, true).await
     }
 
     async fn post(&self, server: &Server, body: Vec<u8>) -> Result<Incoming<'static>, Cause> {
-        let mut request = self
-            .client
-            .post(format!("{}/git-upload-pack", server.base))
-            .header(CONTENT_TYPE, "application/x-git-upload-pack-request")
-            .header(ACCEPT, "application/x-git-upload-pack-result")
-            .body(body);
+        let mut request = request(Method::POST, &format!("{}/git-upload-pack", server.base))?;
+        let kind = HeaderValue::from_static("application/x-git-upload-pack-request");
+        let wanted = HeaderValue::from_static("application/x-git-upload-pack-result");
+        request.headers_mut().insert(CONTENT_TYPE, kind);
+        request.headers_mut().insert(ACCEPT, wanted);
+        *request.body_mut() = Some(body.into());
         if server.advertisement.is_v2 {
-            request = request.header("Git-Protocol", "version=2");
+            request.headers_mut().insert(PROTOCOL, HeaderValue::from_static("version=2"));
         }
         Ok(incoming(accepted(self.send(request, server.is_ours).await?).await?))
     }
 
-    async fn send(
-        &self,
-        mut request: reqwest::RequestBuilder,
-        with_credentials: bool,
-    ) -> Result<Response, Cause> {
+    async fn send(&self, mut request: Request, with_credentials: bool) -> Result<Response, Cause> {
         // Some servers answer to clients that call themselves git only.
         const NAME: &str = concat!("git/2.0 (sluice ", env!("CARGO_PKG_VERSION"), ")");
-        request = request.header(USER_AGENT, NAME);
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(NAME));
         if let Some(authorization) = self.authorization.as_ref().filter(|_| with_credentials) {
-            request = request.header(AUTHORIZATION, authorization.clone());
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
-        let request = request.build().map_err(HttpError::from)?;
         let url = request.url().clone();
         let mut asked = asked(request.method(), url.as_str());
         if request.method() == Method::POST {
@@ -184,6 +184,12 @@ impl GitRemote for HttpRemote {
     fn pending(&self) -> String {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// A request without a body yet.
+fn request(method: Method, url: &str) -> Result<Request, Cause> {
+    let url = Url::parse(url).map_err(|error| Cause::Url(error.to_string()))?;
+    Ok(Request::new(method, url))
 }
 
 /// A frame that is none is told of with what it was to answer.

@@ -10,31 +10,34 @@ use super::http::HttpRemote;
 use super::pack::GitLimits;
 use super::remote::{GitRemote, GitTransport};
 use super::ssh::{SshOptions, SshRemote};
-use crate::http::HttpClients;
+use crate::network::Network;
 
 /// Repositories behind `http://`, `https://` and `ssh://`.
 #[derive(Clone)]
-pub struct Network {
-    clients: HttpClients,
+pub struct GitOverNetwork {
+    network: Network,
     ssh: SshOptions,
     limits: GitLimits,
 }
 
-impl Network {
+impl GitOverNetwork {
     /// With the algorithms of SSH that are allowed, and how much a remote may send.
-    pub fn new(clients: HttpClients, ssh: SshOptions, limits: GitLimits) -> Self {
-        Self { clients, ssh, limits }
+    pub fn new(network: Network, ssh: SshOptions, limits: GitLimits) -> Self {
+        Self { network, ssh, limits }
     }
 }
 
-impl GitTransport for Network {
+impl GitTransport for GitOverNetwork {
     fn open(&self, url: &str, auth: &GitAuth) -> Result<Arc<dyn GitRemote>, Cause> {
         let url = Url::parse(url).map_err(|error| Cause::Url(error.to_string()))?;
         match url.scheme() {
             "http" | "https" => {
-                Ok(Arc::new(HttpRemote::open(&self.clients, url, auth, self.limits)?))
+                Ok(Arc::new(HttpRemote::open(&self.network, url, auth, self.limits)?))
             }
-            "ssh" => Ok(Arc::new(SshRemote::open(&url, auth, &self.ssh, self.limits)?)),
+            "ssh" => {
+                let network = self.network.clone();
+                Ok(Arc::new(SshRemote::open(network, &url, auth, &self.ssh, self.limits)?))
+            }
             other => Err(Cause::Url(format!("unsupported scheme {other:?}"))),
         }
     }

@@ -1,6 +1,6 @@
 //! The seam between what is wanted of a repository and how it is reached.
 //!
-//! [`GitTransport`] opens a [`GitRemote`] for an address. [`Network`](super::Network) does it over
+//! [`GitTransport`] opens a [`GitRemote`] for an address. [`GitOverNetwork`](super::GitOverNetwork) does it over
 //! HTTP and SSH; [`MemoryTransport`](super::MemoryTransport) over repositories made on the spot, so that controllers
 //! and simulations need no network.
 

@@ -25,6 +25,7 @@ use super::object::Objects;
 use super::pack::GitLimits;
 use super::protocol::{Advertisement, fetch_request, list_request};
 use super::remote::{FetchRequest, GitRemote, RemoteRef};
+use crate::network::{DialError, Network, Purpose};
 pub use keypair::{KeyAlgorithm, KeyPair, KeyPairError};
 use known_hosts::{HostKey, KnownHosts};
 pub use scan::{ScanError, scan_host_key};
@@ -63,6 +64,8 @@ pub(super) struct SshRemote {
 }
 
 struct Login {
+    network: Network,
+    purpose: Purpose,
     host: String,
     port: u16,
     user: String,
@@ -81,6 +84,7 @@ struct Conversation {
 
 impl SshRemote {
     pub(super) fn open(
+        network: Network,
         url: &Url,
         auth: &GitAuth,
         options: &SshOptions,
@@ -100,6 +104,8 @@ impl SshRemote {
             ..client::Config::default()
         };
         let login = Login {
+            network,
+            purpose: auth.purpose,
             host,
             port,
             user: if auth.username.is_empty() { "git".to_owned() } else { auth.username.clone() },
@@ -150,19 +156,22 @@ impl SshRemote {
 impl Login {
     async fn connect(&self) -> Result<Handle<HostCheck>, Cause> {
         let check = HostCheck { known: Arc::clone(&self.known) };
-        let address = (self.host.as_str(), self.port);
-        let mut session =
-            client::connect(Arc::clone(&self.config), address, check).await.map_err(|error| {
-                match error {
-                    Refused::Unknown => {
-                        Cause::Ssh("handshake failed: knownhosts: key is unknown".to_owned())
-                    }
-                    Refused::Mismatch => {
-                        Cause::Ssh("handshake failed: knownhosts: key mismatch".to_owned())
-                    }
-                    Refused::Ssh(error) => ssh_error(error),
-                }
-            })?;
+        let stream = self.network.dial(self.purpose, &self.host, self.port).await;
+        let stream = stream.map_err(|error| match error {
+            DialError::Refused(refusal) => Cause::Ssh(refusal.to_string()),
+            // The words of the library that logs in.
+            DialError::Failed(error) => ssh_error(russh::Error::IO(error)),
+        })?;
+        let connecting = client::connect_stream(Arc::clone(&self.config), stream, check);
+        let mut session = connecting.await.map_err(|error| match error {
+            Refused::Unknown => {
+                Cause::Ssh("handshake failed: knownhosts: key is unknown".to_owned())
+            }
+            Refused::Mismatch => {
+                Cause::Ssh("handshake failed: knownhosts: key mismatch".to_owned())
+            }
+            Refused::Ssh(error) => ssh_error(error),
+        })?;
         let hash = match self.key.algorithm() {
             Algorithm::Rsa { .. } => session
                 .best_supported_rsa_hash()

@@ -8,6 +8,8 @@ use http::Method;
 use reqwest::Url;
 use rustls::CertificateError;
 
+use crate::network::Refusal;
+
 /// What hyper says where the other side hangs up without an answer.
 const HUNG_UP: &str = "connection closed before message completed";
 
@@ -22,11 +24,16 @@ pub(crate) enum Trouble {
     Broken(String),
     /// It ended within an answer.
     Cut,
+    /// The network policy does not allow it.
+    Refused(String),
 }
 
 impl Trouble {
     /// What an error of the client means, which came when this address was asked.
     pub(crate) fn of(error: &(dyn Error + 'static), url: &Url) -> Self {
+        if let Some(refusal) = Refusal::below(error) {
+            return Self::Refused(refusal.to_string());
+        }
         let mut kind = None;
         let (mut next, mut last) = (Some(error), error);
         while let Some(error) = next {
@@ -72,7 +79,10 @@ impl Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Unreachable(words) | Self::Untrusted(words) | Self::Broken(words) => words,
+            Self::Unreachable(words)
+            | Self::Untrusted(words)
+            | Self::Broken(words)
+            | Self::Refused(words) => words,
             Self::Cut => "unexpected EOF",
         })
     }

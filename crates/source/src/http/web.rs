@@ -1,42 +1,52 @@
 //! The network as clouds, vaults and bases are asked over it: one request, one answer, both within bounds.
+//!
+//! A request that cloud code marks as one for the machine's metadata service ([`OfMachine`]) is the only one that
+//! may reach it; every other request is judged by the purpose of the [`Web`].
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use sluice_cloud::{Answer, Http};
+use reqwest::Url;
+use sluice_cloud::{Answer, Http, OfMachine};
 
-use super::{HttpClients, HttpError, HttpOptions};
+use super::{HttpError, HttpOptions};
+use crate::network::{Client, Network, Purpose};
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How large an answer may be.
 const LARGEST: usize = 16 << 20;
 
-/// The network, over clients that others use as well. Redirects are not followed.
+/// The network for a purpose. Redirects are not followed.
 pub struct Web {
-    client: reqwest::Client,
+    client: Client,
+    machine: Client,
 }
 
 impl Web {
-    /// The network without a proxy.
-    pub fn new(clients: &HttpClients) -> Result<Self, HttpError> {
+    /// The network without a proxy. The metadata service of the machine is reached only for clouds.
+    pub fn new(network: &Network, purpose: Purpose) -> Result<Self, HttpError> {
         let options = HttpOptions { no_redirects: true, ..HttpOptions::default() };
-        Ok(Self { client: clients.client(&options)? })
+        let of_machine = if purpose == Purpose::Cloud { Purpose::Metadata } else { purpose };
+        Ok(Self {
+            client: network.client(purpose, &options)?,
+            machine: network.client(of_machine, &options)?,
+        })
     }
 
     async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
+        let is_of_machine = request.extensions().get::<OfMachine>().is_some();
+        let client = if is_of_machine { &self.machine } else { &self.client };
         let (parts, body) = request.into_parts();
         let url = parts.uri.to_string();
-        let mut answer = self
-            .client
-            .request(parts.method, &url)
-            .headers(parts.headers)
-            .body(body)
-            .timeout(TIMEOUT)
-            .send()
-            .await
-            .map_err(|error| HttpError::from(error).to_string())?;
+        let address = Url::parse(&url).map_err(|error| format!("{url}: {error}"))?;
+        let mut request = reqwest::Request::new(parts.method, address);
+        *request.headers_mut() = parts.headers;
+        *request.body_mut() = Some(body.into());
+        *request.timeout_mut() = Some(TIMEOUT);
+        let mut answer =
+            client.execute(request).await.map_err(|error| HttpError::from(error).to_string())?;
         let mut response = Response::builder().status(answer.status());
         if let Some(headers) = response.headers_mut() {
             headers.clone_from(answer.headers());

@@ -5,7 +5,8 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 
-use crate::http::{HttpClients, HttpError, HttpOptions, Trouble};
+use crate::http::{HttpError, HttpOptions, Trouble};
+use crate::network::{Network, Purpose};
 
 /// Why a request brought no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,13 +39,13 @@ pub trait Wire: Send + Sync {
 /// The network.
 #[derive(Clone)]
 pub struct NetworkWire {
-    clients: HttpClients,
+    network: Network,
 }
 
 impl NetworkWire {
-    /// Registries that are reached with these clients.
-    pub fn new(clients: HttpClients) -> Self {
-        Self { clients }
+    /// Registries on the network.
+    pub fn new(network: Network) -> Self {
+        Self { network }
     }
 }
 
@@ -57,14 +58,17 @@ impl Wire for NetworkWire {
     ) -> BoxFuture<'a, Result<Response<Bytes>, WireError>> {
         Box::pin(async move {
             let client = self
-                .clients
-                .client(connection)
+                .network
+                .client(Purpose::Spec, connection)
                 .map_err(|error: HttpError| WireError::Unreachable(error.to_string()))?;
             let request = reqwest::Request::try_from(request)
                 .map_err(|error| WireError::Unreachable(error.to_string()))?;
             let url = request.url().clone();
             let failed = |error: reqwest::Error| WireError::from(Trouble::of(&error, &url));
-            let answer = client.execute(request).await.map_err(failed)?;
+            let answer = client
+                .execute(request)
+                .await
+                .map_err(|error| WireError::from(Trouble::of(&error, &url)))?;
             let mut response = Response::new(Bytes::new());
             *response.status_mut() = answer.status();
             response.headers_mut().clone_from(answer.headers());
@@ -89,7 +93,9 @@ impl Wire for NetworkWire {
 impl From<Trouble> for WireError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Unreachable(words) | Trouble::Untrusted(words) => Self::Unreachable(words),
+            Trouble::Unreachable(words) | Trouble::Untrusted(words) | Trouble::Refused(words) => {
+                Self::Unreachable(words)
+            }
             Trouble::Broken(words) => Self::Broken(words),
             Trouble::Cut => Self::Cut,
         }

@@ -20,7 +20,8 @@ use super::retention::{Kept, garbage};
 use super::{ArtifactStore, Retention, Served, StoreError, Stored};
 use crate::artifact::{Digest, DigestAlgorithm, Place};
 use crate::bucket::wire::{Wire, settings};
-use crate::http::{HttpClients, HttpOptions};
+use crate::http::HttpOptions;
+use crate::network::{Network, Purpose};
 
 /// What the name of an object ends with that only names another one.
 const LINK: &str = ".link";
@@ -56,7 +57,7 @@ impl RemoteStore {
     /// region and endpoint are those of the environment, by the names that each cloud's tools use.
     pub fn at(
         address: &str,
-        http: &HttpClients,
+        network: &Network,
         environment: &BTreeMap<String, String>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, BucketAddressError> {
@@ -66,7 +67,7 @@ impl RemoteStore {
         if name.is_empty() {
             return Err(unusable("it names no bucket".to_owned()));
         }
-        let client = http.client(&HttpOptions::default());
+        let client = network.client(Purpose::Operator, &HttpOptions::default());
         let wire = Wire::new(client.map_err(|error| unusable(error.to_string()))?);
         let bucket = match url.scheme() {
             "s3" => settings::<AmazonS3ConfigKey>(environment, "AWS_")

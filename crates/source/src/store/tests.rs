@@ -143,7 +143,7 @@ async fn a_mirror_outlives_what_is_near() {
 
 #[test]
 fn addresses_of_buckets_are_checked() {
-    let http = crate::http::HttpClients::new();
+    let http = crate::network::Network::new();
     let clock: Arc<dyn Clock> = Arc::new(Frozen(Timestamp::now()));
     let at = |address: &str| {
         RemoteStore::at(address, &http, &std::collections::BTreeMap::new(), Arc::clone(&clock))

@@ -13,7 +13,8 @@ use jiff::Timestamp;
 use sluice_base::clock::Frozen;
 use sluice_source::artifact::{Digest, DigestAlgorithm, Place};
 use sluice_source::client::{FetchError, FetchOptions, fetch};
-use sluice_source::http::{HttpClients, HttpOptions};
+use sluice_source::http::HttpOptions;
+use sluice_source::network::{Network, Purpose};
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore as _, MemoryStore};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -77,7 +78,7 @@ async fn what_is_fetched_has_the_promised_digest() {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let (address, serving) = server().await.listen(any).await.expect("a loopback port");
     let task = tokio::spawn(serving);
-    let client = HttpClients::new().client(&HttpOptions::default()).expect("a client");
+    let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).expect("a client");
     let url = format!("http://{address}/ocirepository/apps/web/sha256:abc.tar.gz");
     let digest = Digest::of(DigestAlgorithm::Sha256, CONTENT.as_bytes()).to_string();
     let found = fetch(&client, &url, &digest, &options()).await.expect("fetched");
@@ -127,7 +128,7 @@ async fn failing(times: u32) -> (SocketAddr, Arc<AtomicU32>) {
 
 #[tokio::test]
 async fn a_failing_server_is_asked_again_but_not_for_ever() {
-    let client = HttpClients::new().client(&HttpOptions::default()).expect("a client");
+    let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).expect("a client");
     let digest = Digest::of(DigestAlgorithm::Sha256, CONTENT.as_bytes()).to_string();
     let (address, asked) = failing(2).await;
     let found = fetch(&client, &format!("http://{address}/x"), &digest, &options()).await;

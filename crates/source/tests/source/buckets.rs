@@ -12,7 +12,8 @@ use sluice_source::bucket::{
     BucketAddress, BucketAuth, BucketHost, BucketNetwork, BucketQuery, BucketTransport as _,
     FetchedBucket, fetch,
 };
-use sluice_source::http::{HttpClients, TlsOptions, Web};
+use sluice_source::http::{TlsOptions, Web};
+use sluice_source::network::{Network, Purpose};
 use sluice_source::store::{ArtifactStore as _, RemoteStore, StoreError};
 
 use crate::bucket_store::{BUCKET, BucketStore, Mood};
@@ -30,7 +31,7 @@ const OBJECTS: [(&str, &str); 5] = [
 const KEY: &str = include_str!("../../../secrets/tests/goldens/keys/client.pem");
 
 fn network() -> BucketNetwork {
-    BucketNetwork::new(HttpClients::new())
+    BucketNetwork::new(Network::new())
 }
 
 /// The controllers, in an environment.
@@ -43,7 +44,7 @@ fn trusting(hosts: &[String], variables: &[(&str, &str)]) -> CloudIdentity {
     let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     Clouds::new(CloudsParts {
         environment: Environment { variables: variables.collect(), ..Environment::default() },
-        http: Arc::new(Web::new(&HttpClients::new()).expect("a client")),
+        http: Arc::new(Web::new(&Network::new(), Purpose::Cloud).expect("a client")),
         accounts: Arc::new(NoAccounts),
         clock: Arc::new(Frozen(jiff::Timestamp::UNIX_EPOCH)),
         limits: CacheLimits::default(),
@@ -373,7 +374,7 @@ async fn artifacts_are_kept_in_a_bucket_of_the_environment() {
     let environment = environment.map(|(name, value)| (name.to_owned(), value)).into();
     let clock = Arc::new(Frozen(jiff::Timestamp::UNIX_EPOCH));
     let address = format!("s3://{BUCKET}/flux");
-    let remote = RemoteStore::at(&address, &HttpClients::new(), &environment, clock);
+    let remote = RemoteStore::at(&address, &Network::new(), &environment, clock);
     let remote = remote.expect("an address");
     let place = Place::new("GitRepository", "apps", "web", "a").expect("plain names");
     let stored = remote.put(&place, "content".into()).await.expect("stored");

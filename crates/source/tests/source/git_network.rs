@@ -40,19 +40,19 @@ async fn plain_server() -> SocketAddr {
     address
 }
 
-struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         Self { issuer: CertifiedIssuer::self_signed(params, key).expect("an authority") }
     }
 
-    fn pem(&self) -> Vec<u8> {
+    pub(crate) fn pem(&self) -> Vec<u8> {
         self.issuer.pem().into_bytes()
     }
 
@@ -66,7 +66,11 @@ impl Authority {
 }
 
 /// Ends TLS in front of a plain server.
-async fn tls_in_front(of: SocketAddr, authority: &Authority, asks_client: bool) -> SocketAddr {
+pub(crate) async fn tls_in_front(
+    of: SocketAddr,
+    authority: &Authority,
+    asks_client: bool,
+) -> SocketAddr {
     let (certificate, key) = authority.issue("127.0.0.1");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use sluice_source::git::{
-    AuthError, GitAuth, GitLimits, KeyAlgorithm, KeyPair, Network, SshOptions, scan_host_key,
+    AuthError, GitAuth, GitLimits, GitOverNetwork, KeyAlgorithm, KeyPair, SshOptions, scan_host_key,
 };
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_testkit::git::repository;
 use sluice_testkit::ssh::{Rules, SshServer, is_installed, key};
 use tokio::io::AsyncReadExt as _;
@@ -126,12 +126,12 @@ async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
         known_hosts: format!("{name} {host_public}").into_bytes(),
         ..GitAuth::default()
     };
-    let transport = Network::new(HttpClients::new(), strict, GitLimits::default());
+    let transport = GitOverNetwork::new(Network::new(), strict, GitLimits::default());
     let main = request(&url, branch("main"));
     let found = sluice_source::git::clone(&transport, &main, &auth).await;
     assert!(found.is_ok(), "{found:?}");
     let unknown = SshOptions { key_exchanges: vec!["nothing".into()], ..SshOptions::default() };
-    let transport = Network::new(HttpClients::new(), unknown, GitLimits::default());
+    let transport = GitOverNetwork::new(Network::new(), unknown, GitLimits::default());
     let error = sluice_source::git::clone(&transport, &main, &auth).await.expect_err("refused");
     assert!(chain(&error).contains("unsupported key exchange"), "{}", chain(&error));
 }
@@ -167,7 +167,9 @@ async fn a_key_that_is_made_and_a_host_that_was_scanned_are_enough() {
         let rules =
             Rules { root: root.to_owned(), host_keys: host_keys.clone(), ..Rules::default() };
         let server = SshServer::start(rules).await;
-        let known = scan_host_key(&format!("127.0.0.1:{}", server.port())).await.expect("scanned");
+        let known = scan_host_key(&Network::new(), &format!("127.0.0.1:{}", server.port()))
+            .await
+            .expect("scanned");
         let public = host_keys.last().map(|pair| pair.public.clone()).unwrap_or_default();
         assert_eq!(known, format!("{} {public}", server.name()), "{shown}");
         assert!(known.contains(shown), "{known}");
@@ -175,7 +177,9 @@ async fn a_key_that_is_made_and_a_host_that_was_scanned_are_enough() {
     }
     let rules = Rules { root: root.to_owned(), host_keys, ..Rules::default() };
     let server = SshServer::start(rules).await;
-    let known_hosts = scan_host_key(&format!("127.0.0.1:{}", server.port())).await.expect("a key");
+    let known_hosts = scan_host_key(&Network::new(), &format!("127.0.0.1:{}", server.port()))
+        .await
+        .expect("a key");
     for (algorithm, kind) in [
         (KeyAlgorithm::Rsa(1024), "ssh-rsa "),
         (KeyAlgorithm::EcdsaP256, "ecdsa-sha2-nistp256 "),
@@ -252,11 +256,14 @@ async fn a_host_that_cannot_be_asked_says_so_in_gos_words() {
         // What is left unread would make a reset of the end.
         let _ = stream.read(&mut [0; 4096]).await;
     });
-    let error = scan_host_key(&asked).await.expect_err("nobody speaks").to_string();
+    let error =
+        scan_host_key(&Network::new(), &asked).await.expect_err("nobody speaks").to_string();
     assert_eq!(error, format!("{begin}ssh: handshake failed: EOF"));
     silent.await.expect("it ends");
-    let error = scan_host_key(&asked).await.expect_err("nobody listens").to_string();
+    let error =
+        scan_host_key(&Network::new(), &asked).await.expect_err("nobody listens").to_string();
     assert_eq!(error, format!("{begin}dial tcp {asked}: connect: connection refused"));
-    let error = scan_host_key("127.0.0.1:99999").await.expect_err("no port").to_string();
+    let error =
+        scan_host_key(&Network::new(), "127.0.0.1:99999").await.expect_err("no port").to_string();
     assert!(error.ends_with("dial tcp: address 99999: invalid port"), "{error}");
 }

@@ -9,6 +9,7 @@ mod git_network;
 mod git_real;
 mod git_ssh;
 mod golden;
+mod network;
 mod notation_attacks;
 mod oci_attacks;
 mod oci_clouds;

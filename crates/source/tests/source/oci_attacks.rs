@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, LINK, LOCATION, WWW_AUTHENTICATE};
 use http::{Request, Response};
 use serde_json::json;
-use sluice_source::http::{HttpClients, HttpOptions};
+use sluice_source::http::HttpOptions;
+use sluice_source::network::Network;
 use sluice_source::oci::cosign::verify_with_key;
 use sluice_source::oci::{
     Access, Credentials, MemoryRegistry, NetworkWire, PullLimits, RegistryAccess, RemoteRepository,
@@ -172,7 +173,7 @@ async fn a_token_request_is_not_led_elsewhere() {
     .await;
     let identity = Credentials { identity_token: "secret".into(), ..Credentials::default() };
     for credentials in [known(), identity] {
-        let wire = Arc::new(NetworkWire::new(HttpClients::new()));
+        let wire = Arc::new(NetworkWire::new(Network::new()));
         let remote = remote_at(wire, &format!("{registry}/org/app"), credentials);
         let error = remote.tags().await.expect_err("refused").to_string();
         assert!(error.contains("307"), "{error}");

@@ -10,7 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use sluice_base::clock::{Clock, Frozen};
 use sluice_cloud::{Answer, CacheLimits, Clouds, CloudsParts, Environment, Http, NoAccounts};
-use sluice_source::http::{HttpClients, Web};
+use sluice_source::http::Web;
+use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::log_in;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -247,7 +248,7 @@ async fn token_servers_can_be_elsewhere() {
         ("AWS_SECRET_ACCESS_KEY", "SECRET"),
         ("AWS_ENDPOINT_URL_ECR", &endpoint),
     ]);
-    let web = Arc::new(Web::new(&HttpClients::new()).expect("a client"));
+    let web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).expect("a client"));
     let clouds = clouds(web, environment, Arc::new(Frozen(now())));
     let login = log_in(&clouds.controller(), "aws", ECR).await;
     assert_eq!(login.expect("a login").password, "secret");

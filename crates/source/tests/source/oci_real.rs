@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_source::archive::{ArchiveLimits, Modes, pack_with, unpack};
-use sluice_source::http::{HttpClients, HttpOptions};
+use sluice_source::http::HttpOptions;
+use sluice_source::network::Network;
 use sluice_source::oci::{
     Access, Credentials, NetworkWire, NewArtifact, PullLimits, RegistryAccess, RemoteRepository,
     Repository, TokenRealms, media,
@@ -51,7 +52,7 @@ async fn start(program: PathBuf, directory: &std::path::Path) -> (Child, String)
 
 fn remote(name: &str) -> RemoteRepository {
     let access = RegistryAccess {
-        wire: Arc::new(NetworkWire::new(HttpClients::new())),
+        wire: Arc::new(NetworkWire::new(Network::new())),
         connection: HttpOptions::default(),
         credentials: Credentials::default(),
         realms: TokenRealms::default(),

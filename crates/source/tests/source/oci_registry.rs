@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sluice_source::archive::{Modes, pack_with};
-use sluice_source::http::{HttpClients, HttpOptions};
+use sluice_source::http::HttpOptions;
+use sluice_source::network::Network;
 use sluice_source::oci::{
     Access, Credentials, Descriptor, Doorkeeper, Fault, Image, Index, Manifest, MemoryRegistry,
     NetworkWire, NewArtifact, OciError, Platform, PullLimits, RegistryAccess, RemoteRepository,
@@ -268,7 +269,7 @@ async fn what_is_pushed_over_a_loopback_can_be_pulled_and_tagged() {
     let any = "127.0.0.1:0".parse().expect("an address");
     let (address, serving) = registry.clone().listen(any).await.expect("a port");
     let serving = tokio::spawn(serving);
-    let wire = Arc::new(NetworkWire::new(HttpClients::new()));
+    let wire = Arc::new(NetworkWire::new(Network::new()));
     let remote = remote_at(wire.clone(), &format!("{address}/org/app"), named("a", "b"));
     let artifact = new_artifact();
     let digest = artifact.push(&remote, "v1").await.expect("pushed");
@@ -285,7 +286,7 @@ async fn what_is_pushed_over_a_loopback_can_be_pulled_and_tagged() {
     serving.abort();
     let _ = serving.await;
     let gone = remote_at(
-        Arc::new(NetworkWire::new(HttpClients::new())),
+        Arc::new(NetworkWire::new(Network::new())),
         &format!("{address}/org/app"),
         Credentials::default(),
     );

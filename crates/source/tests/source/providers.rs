@@ -12,7 +12,8 @@ use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, Unpa
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use sluice_source::git::GitHubApp;
-use sluice_source::http::{HttpClients, HttpOptions};
+use sluice_source::http::HttpOptions;
+use sluice_source::network::{Network, Purpose};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -76,7 +77,7 @@ async fn an_app_proves_itself_and_gets_a_token() {
         ("githubAppBaseURL", &base),
     ];
     let app = GitHubApp::from_secret(&secret(&fields)).expect("an app");
-    let client = HttpClients::new().client(&HttpOptions::default()).expect("a client");
+    let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).expect("a client");
     let now = Timestamp::from_second(1_700_000_000).expect("a moment");
     let token = app.token(&client, now).await.expect("a token");
     assert_eq!((token.token.as_str(), token.expires.as_second()), ("ghs_x", 1_767_323_045));
@@ -125,7 +126,7 @@ async fn what_is_missing_or_refused_is_said() {
     let base = format!("http://{address}");
     let fields = [&good[..], &[("githubAppBaseURL", base.as_str())]].concat();
     let app = GitHubApp::from_secret(&secret(&fields)).expect("an app");
-    let client = HttpClients::new().client(&HttpOptions::default()).expect("a client");
+    let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).expect("a client");
     let error = app.token(&client, Timestamp::UNIX_EPOCH).await.expect_err("refused").to_string();
     assert_eq!(error, format!("POST {base}/app/installations/1/access_tokens: 404 Not Found"));
 }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use sluice_source::git::{Cloned, GitAuth, GitServer, MemoryTransport, NewCommit, Repository};
-use sluice_source::http::{HttpClients, HttpOptions, Proxy};
+use sluice_source::http::{HttpOptions, Proxy};
+use sluice_source::network::{Network, Purpose};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -95,8 +96,10 @@ async fn a_proxy_of_socks_is_gone_through_and_resolves_names() {
 
     // Registries and buckets are reached by the same clients.
     let options = HttpOptions { proxy: Some(proxy("p@ss:word")), ..HttpOptions::default() };
-    let client = HttpClients::new().client(&options).expect("a client");
-    let answer = client.get("http://registry.nowhere.test/v2/").send().await.expect("answered");
+    let client = Network::new().client(Purpose::Spec, &options).expect("a client");
+    let url = "http://registry.nowhere.test/v2/".parse().expect("an address");
+    let request = reqwest::Request::new(reqwest::Method::GET, url);
+    let answer = client.execute(request).await.expect("answered");
     assert_eq!(answer.status(), 404);
     let last = asked.lock().expect("nobody panics").last().cloned();
     assert_eq!(last.as_deref(), Some("registry.nowhere.test:80"));

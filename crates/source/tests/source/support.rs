@@ -5,10 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use jiff::Timestamp;
 use sluice_source::git::{
-    Checkout, CloneRequest, Cloned, GitAuth, GitError, GitLimits, GitTransport, Identity, Network,
-    Reference, SshOptions,
+    Checkout, CloneRequest, Cloned, GitAuth, GitError, GitLimits, GitOverNetwork, GitTransport,
+    Identity, Reference, SshOptions,
 };
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_source::tree::{Node, SourceTree};
 
 pub(crate) fn tree(files: &[(&str, &str)]) -> SourceTree {
@@ -20,8 +20,8 @@ pub(crate) fn somebody(seconds: i64) -> Identity {
     Identity::new("Some Body", "some@body.test", when)
 }
 
-pub(crate) fn network() -> Network {
-    Network::new(HttpClients::new(), SshOptions::default(), GitLimits::default())
+pub(crate) fn network() -> GitOverNetwork {
+    GitOverNetwork::new(Network::new(), SshOptions::default(), GitLimits::default())
 }
 
 pub(crate) fn request(url: &str, reference: Reference) -> CloneRequest {

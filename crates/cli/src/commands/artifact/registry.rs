@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_cloud::{CacheLimits, CloudIdentity, Clouds, CloudsParts, NoAccounts};
-use sluice_source::http::{HttpClients, HttpError, HttpOptions, TlsOptions, Web};
+use sluice_source::http::{HttpError, HttpOptions, TlsOptions, Web};
+use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::{
     Access, Credentials, DockerConfig, NetworkWire, PullLimits, Reference, RegistryAccess,
     RemoteRepository, Repository, TokenRealms, Wire, log_in,
@@ -33,8 +34,8 @@ pub(super) fn parse(url: &str) -> Result<(Reference, &str), Failure> {
 /// The repository of an artifact, opened with what the command line, a cloud or Docker's configuration says.
 async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
     let Target { repository, login, insecure, access } = *target;
-    let clients = HttpClients::new();
-    let wire: Arc<dyn Wire> = Arc::new(NetworkWire::new(clients.clone()));
+    let network = Network::new();
+    let wire: Arc<dyn Wire> = Arc::new(NetworkWire::new(network.clone()));
     let credentials = match login.provider {
         Provider::Generic if !login.creds.is_empty() => {
             tell::action("logging in to registry with credentials");
@@ -46,7 +47,7 @@ async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
         provider => {
             tell::action("logging in to registry with provider credentials");
             let (name, address) = (provider.name(), repository.to_string());
-            let whoever = whoever_runs_this(&clients)
+            let whoever = whoever_runs_this(&network)
                 .map_err(|error| Failure::caused("cannot make an HTTP client", error))?;
             log_in(&whoever, name, &address).await.map_err(|error| {
                 Failure::flux(format!("error during login with provider: {error}"))
@@ -66,10 +67,10 @@ async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
 }
 
 /// Whom clouds know this process as.
-fn whoever_runs_this(clients: &HttpClients) -> Result<CloudIdentity, HttpError> {
+fn whoever_runs_this(network: &Network) -> Result<CloudIdentity, HttpError> {
     let clouds = Clouds::new(CloudsParts {
         environment: cloud::environment(),
-        http: Arc::new(Web::new(clients)?),
+        http: Arc::new(Web::new(network, Purpose::Cloud)?),
         accounts: Arc::new(NoAccounts),
         clock: Arc::new(Wall),
         limits: CacheLimits::default(),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sluice_source::network::HostPattern;
+
 use super::local::{Build, LocalSource, local_sources};
 use crate::globals::Globals;
 use crate::outcome::Failure;
@@ -29,6 +31,10 @@ pub(crate) struct Inputs {
     /// Where sources lie on this machine, as Kind/namespace/name=path.
     #[arg(long, value_delimiter = ',', value_name = "SOURCE=PATH")]
     local_sources: Vec<LocalSource>,
+    /// Private hosts that remote bases may name: a name, *.domain, an address or a block of addresses, with :port
+    /// if need be.
+    #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
+    allow_content_hosts: Vec<HostPattern>,
     /// Taken for Flux's sake: nothing is ever written into the directory.
     #[arg(long)]
     _in_memory_build: bool,
@@ -72,6 +78,7 @@ impl Inputs {
             strict: self.strict_substitute,
             recursive: self.recursive,
             local_sources: local_sources(&self.local_sources),
+            content_hosts: self.allow_content_hosts.clone(),
             ignore_not_found: false,
             given: None,
         })

@@ -11,8 +11,9 @@ use sluice_kustomize::flux::{
     Missing, Mode, Overrides, SecureTree, Strategy, Substitution, generate, secure_build,
     set_common_metadata, substitute,
 };
-use sluice_kustomize::{Diagnostic, Entry, Failure as BuildFailure, FileTree as _};
+use sluice_kustomize::{Diagnostic, Entry, Failure as BuildFailure, FileTree as _, RemoteFiles};
 use sluice_source::ignore::{self, Rules};
+use sluice_source::network::HostPattern;
 use sluice_ssa::Owner;
 use sluice_yaml::Duplicates;
 
@@ -43,6 +44,8 @@ pub(crate) struct Build {
     pub(crate) recursive: bool,
     /// Where sources lie: `Kind/namespace/name` and a directory.
     pub(crate) local_sources: BTreeMap<String, PathBuf>,
+    /// Private hosts that remote bases may name.
+    pub(crate) content_hosts: Vec<HostPattern>,
     /// Whether the Kustomization may be missing in the cluster.
     pub(crate) ignore_not_found: bool,
     /// The Kustomization itself, where another build found it.
@@ -237,7 +240,10 @@ impl Build {
                 Failure::flux(format!("failed to generate kustomization.yaml: {why} <nil>"))
             })?;
         let over = generated.over(&tree);
-        let built = with_bases(|bases| secure_build(&over, &directory, Some(bases))).await?;
+        let built = with_bases(&self.content_hosts, |bases| {
+            secure_build(&over, &directory, Some(bases), RemoteFiles::Resources)
+        });
+        let built = built.await?;
         let built = built.map_err(|failure| {
             Failure::flux(format!("kustomize build failed: {}", words(&failure)))
         })?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sluice_source::git::{KeyAlgorithm, KeyPair, scan_host_key};
+use sluice_source::network::Network;
 
 use crate::outcome::Failure;
 use crate::session;
@@ -96,7 +97,9 @@ impl KeyFlags {
             })?,
         };
         let known_hosts = session::without_cluster(async {
-            scan_host_key(host).await.map_err(|error| Failure::flux(error.to_string()))
+            scan_host_key(&Network::new(), host)
+                .await
+                .map_err(|error| Failure::flux(error.to_string()))
         })?;
         Ok(SshCredentials {
             identity: pair.private,

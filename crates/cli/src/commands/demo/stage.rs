@@ -21,7 +21,7 @@ use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{
     Cause, GitAuth, GitRemote, GitTransport, Identity, MemoryTransport, NewCommit, Repository,
 };
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{ArtifactStore, MemoryStore, Retention};
 use sluice_ssa::ObjectKey;
@@ -113,7 +113,7 @@ impl Stage {
                 digests: DigestAlgorithm::default(),
                 transport: Arc::new(ByPath(self.git.clone())),
                 buckets: Arc::new(MemoryBuckets::default()),
-                http: HttpClients::new(),
+                network: Network::new(),
                 registries: Arc::new(MemoryRegistry::new()),
             },
             packed: Arc::new(Local(Arc::clone(&self.store))),

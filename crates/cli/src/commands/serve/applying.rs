@@ -1,6 +1,7 @@
 //! The flags of applying: builds, decryption, other clusters.
 
 use sluice_controllers::context::Settings;
+use sluice_kustomize::RemoteFiles;
 use sluice_runtime::key::Key;
 use sluice_secrets::flux::OnBrokenMac;
 
@@ -10,6 +11,10 @@ pub(super) struct Applying {
     /// Whether bases on other machines are refused.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     no_remote_bases: bool,
+    /// Whether generators, patches and other entries of a kustomization besides its resources may be URLs of files,
+    /// as in Flux.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
+    allow_remote_files: bool,
     /// The Secret with age keys that serves Kustomizations without one, in the namespace of the controllers.
     #[arg(long, value_name = "NAME")]
     sops_age_secret: Option<String>,
@@ -42,6 +47,11 @@ impl Applying {
         let ours = |name: String| Key::new(namespace, name);
         Settings {
             no_remote_bases: self.no_remote_bases,
+            remote_files: if self.allow_remote_files {
+                RemoteFiles::Everywhere
+            } else {
+                RemoteFiles::Resources
+            },
             sops_age_secret: self.sops_age_secret.map(ours),
             sops_vault_config_map: self.sops_vault_configmap.map(ours),
             sops_mac: match self.sops_mac {

@@ -103,6 +103,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use sluice_runtime::metrics::names::LEADER;
+    use sluice_source::network::{Network, Purpose};
 
     use super::Endpoints;
 
@@ -114,10 +115,12 @@ mod tests {
         let listening = endpoints.listen(Some("127.0.0.1:0"), "metrics", "--metrics-addr").await;
         let (bound, serving) = listening.unwrap().unwrap();
         let serving = tokio::spawn(serving);
-        let clients = sluice_source::http::HttpClients::new();
-        let client = clients.client(&sluice_source::http::HttpOptions::default()).unwrap();
+        let options = sluice_source::http::HttpOptions::default();
+        let client = Network::new().client(Purpose::Operator, &options).unwrap();
         let get = async |path: &str| {
-            let answer = client.get(format!("http://{bound}{path}")).send().await.unwrap();
+            let url = format!("http://{bound}{path}").parse().unwrap();
+            let request = reqwest::Request::new(reqwest::Method::GET, url);
+            let answer = client.execute(request).await.unwrap();
             (answer.status().as_u16(), answer.text().await.unwrap())
         };
         assert_eq!(get("/healthz").await, (200, "ok".to_owned()));

@@ -18,6 +18,7 @@ use sluice_source::git::SshOptions;
 
 use super::applying::Applying;
 use super::identities::Identities;
+use super::outward::Outward;
 use crate::outcome::Failure;
 
 /// The flags, named as Flux names them.
@@ -159,6 +160,8 @@ pub(crate) struct Arguments {
     pub(super) applying: Applying,
     #[command(flatten)]
     pub(super) identities: Identities,
+    #[command(flatten)]
+    pub(super) outward: Outward,
     #[command(flatten)]
     idle: Idle,
 }

@@ -8,8 +8,10 @@ use http::{HeaderValue, Request};
 use kube::Client;
 use kube::client::Body;
 use kube::config::KubeConfigOptions;
+use sluice_controllers::outside::cluster_client;
 use sluice_runtime::metrics::Metrics;
 use sluice_runtime::metrics::names::{API_REQUESTS, THROTTLED};
+use sluice_source::network::{Network, Purpose};
 use tower::service_fn;
 
 use crate::kubeconfig;
@@ -28,7 +30,7 @@ pub(super) async fn client(
     config.headers.push((USER_AGENT, agent));
     let address = config.cluster_url.to_string();
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
-    let client = Client::try_from(config)
+    let client = cluster_client(&Network::new(), Purpose::Operator, config)
         .map_err(|error| Failure::caused("cannot reach the cluster", error))?;
     Ok((counted(&client, metrics, host), address))
 }

@@ -4,8 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use http::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, Request, Url};
 use serde_json::Value;
 use sluice_runtime::events::Notify;
+use sluice_source::network::Client;
 
 /// How long telling it may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -14,20 +17,20 @@ const RETRIES: u32 = 4;
 
 /// The notification receiver.
 pub(super) struct Receiver {
-    pub(super) client: reqwest::Client,
+    pub(super) client: Client,
     pub(super) address: String,
 }
 
 impl Receiver {
     /// Posts once; says whether another try may do.
     async fn try_post(&self, payload: &Value) -> Result<(), (bool, String)> {
-        let request = self
-            .client
-            .post(&self.address)
-            .header("content-type", "application/json")
-            .timeout(TIMEOUT)
-            .body(payload.to_string());
-        match request.send().await {
+        let url = Url::parse(&self.address).map_err(|error| (false, error.to_string()))?;
+        let mut request = Request::new(Method::POST, url);
+        let kind = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(CONTENT_TYPE, kind);
+        *request.timeout_mut() = Some(TIMEOUT);
+        *request.body_mut() = Some(payload.to_string().into());
+        match self.client.execute(request).await {
             // It has had this one already.
             Ok(answer) if answer.status().as_u16() == 429 => Ok(()),
             Ok(answer) if answer.status().is_success() => Ok(()),

@@ -6,15 +6,14 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::dial;
+use crate::network::{DialError, Network, Purpose};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use russh::Preferred;
 use russh::client::{self, Handler};
 use russh::keys::PublicKeyOrCertificate;
 use russh::keys::ssh_key::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
-use tokio::net::TcpStream;
-
-use crate::dial;
 
 /// How long a host may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -41,14 +40,14 @@ pub struct ScanError {
 
 /// The line of `known_hosts` for a host, which is a name or an address, with or without a port.
 /// Dropping the future closes the connection.
-pub async fn scan_host_key(host: &str) -> Result<String, ScanError> {
+pub async fn scan_host_key(network: &Network, host: &str) -> Result<String, ScanError> {
     let (name, port) = split(host);
     let asked = format!("{}:{port}", bracketed(name));
     let failed = |why: String| ScanError { host: asked.clone(), why };
     let Ok(number) = port.parse::<u16>() else {
         return Err(failed(format!("dial tcp: address {port}: invalid port")));
     };
-    let shown = tokio::time::timeout(TIMEOUT, ask(name, number, &asked)).await;
+    let shown = tokio::time::timeout(TIMEOUT, ask(network, name, number, &asked)).await;
     let key =
         shown.unwrap_or_else(|_| Err(format!("dial tcp {asked}: i/o timeout"))).map_err(failed)?;
     let data = key.to_bytes().map_err(|error| failed(error.to_string()))?;
@@ -75,9 +74,12 @@ fn bracketed(name: &str) -> String {
     if name.contains(':') { format!("[{name}]") } else { name.to_owned() }
 }
 
-async fn ask(name: &str, port: u16, asked: &str) -> Result<PublicKey, String> {
-    let stream = TcpStream::connect((name, port)).await;
-    let stream = stream.map_err(|error| dial::words(&error, asked))?;
+async fn ask(network: &Network, name: &str, port: u16, asked: &str) -> Result<PublicKey, String> {
+    let stream = network.dial(Purpose::Operator, name, port).await;
+    let stream = stream.map_err(|error| match error {
+        DialError::Refused(refusal) => refusal.to_string(),
+        DialError::Failed(error) => dial::words(&error, asked),
+    })?;
     let config = client::Config {
         preferred: Preferred { key: Cow::Borrowed(&WANTED), ..Preferred::DEFAULT },
         ..client::Config::default()

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sluice_kustomize::RemoteFiles;
 use sluice_kustomize::flux::{Overrides, SecureTree, generate, secure_build};
 use sluice_yaml::Duplicates;
 
@@ -134,7 +135,7 @@ fn build(root: &Path, folder: &Path, namespace: Option<&str>) -> Result<Vec<Valu
         Overrides { target_namespace: namespace.map(str::to_owned), ..Overrides::default() };
     let generated =
         generate(&tree, &folder, &overrides, None).map_err(|error| error.to_string())?;
-    let build = secure_build(&generated.over(&tree), &folder, None);
+    let build = secure_build(&generated.over(&tree), &folder, None, RemoteFiles::Resources);
     build.map(sluice_kustomize::Build::into_objects).map_err(|error| error.to_string())
 }
 

@@ -23,7 +23,7 @@ use sluice_runtime::lease::{Candidate, Held, Terms};
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::http::HttpClients;
+use sluice_source::network::Network;
 use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
@@ -63,7 +63,7 @@ fn world(cluster: &Cluster) -> World {
             retention: Retention::default(),
             digests: DigestAlgorithm::default(),
             transport: Arc::new(git.clone()),
-            http: HttpClients::new(),
+            network: Network::new(),
             registries: Arc::new(MemoryRegistry::new()),
             buckets: Arc::new(MemoryBuckets::default()),
         },
