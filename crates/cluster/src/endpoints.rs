@@ -38,9 +38,9 @@ pub(crate) fn serve(
         ["api" | "apis", ..] => discovery::serve(state, &parts, headers),
         ["openapi", "v3"] => Ok(openapi::index(state)),
         ["openapi", "v3", rest @ ..] => {
-            Ok(openapi::document(state, &rest.join("/")).unwrap_or_else(openapi::absent))
+            Ok(openapi::document(state, &rest.join("/"), query, headers))
         }
-        ["openapi", "v2"] => Ok(openapi::version_two(state)),
+        ["openapi", "v2"] => Ok(openapi::version_two(state, headers)),
         [".well-known", "openid-configuration"] => Ok(body::text(
             StatusCode::OK,
             "application/json",

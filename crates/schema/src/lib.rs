@@ -5,8 +5,9 @@
 //! - [`managed`]: `managedFields` through updates and server-side apply.
 //! - [`metadata`]: what is wrong with an object's `metadata`.
 //! - [`names`]: the rules for names, label keys and label values.
+//! - [`openapi_v2`]: OpenAPI v3 as v2.
 //! - [`patch`]: JSON patches, merge patches and strategic merge patches.
-//! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON.
+//! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON; OpenAPI written as protobuf.
 //! - [`recorded`]: OpenAPI, discovery and first objects of a real Kubernetes.
 //! - [`smd`]: structured merge and diff, field sets and their types.
 //! - [`structural`]: schemas of custom resources: prune, default, validate.
@@ -16,6 +17,7 @@ pub mod gotypes;
 pub mod managed;
 pub mod metadata;
 pub mod names;
+pub mod openapi_v2;
 pub mod patch;
 pub mod protobuf;
 pub mod recorded;

@@ -2,9 +2,10 @@
 //!
 //! Go clients send built-in kinds as protobuf and cannot be talked out of it. The body is an
 //! envelope that names the kind, around a message whose fields are numbered in the Go type's tags;
-//! so the recorded type table is all that is needed. Answers may always be JSON, therefore nothing
-//! is written here.
+//! so the recorded type table is all that is needed. Answers with objects may always be JSON, and are not
+//! written here; OpenAPI documents are ([`openapi`]), because kubectl reads no other form of v2.
 
+pub mod openapi;
 mod wire;
 
 use base64::Engine as _;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use sluice_schema::recorded;
 use sluice_schema::structural::{Schema, invariants};
@@ -30,10 +31,43 @@ struct Cached {
     /// The revisions of the definitions.
     of: Vec<u64>,
     documents: Arc<Vec<(String, Value)>>,
+    version_two: Option<Arc<VersionTwo>>,
+}
+
+/// The document of OpenAPI v2 in both forms.
+pub(crate) struct VersionTwo {
+    pub(crate) json: Bytes,
+    pub(crate) protobuf: Bytes,
+    /// What it is cached under.
+    pub(crate) tag: String,
+}
+
+/// The document of OpenAPI v2, which `make` derives from the documents of custom groups.
+pub(crate) fn version_two(
+    state: &State,
+    make: impl FnOnce(&[(String, Value)]) -> Value,
+) -> Arc<VersionTwo> {
+    let documents = documents(state);
+    let mut cached = state.documents.cached.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = &cached.version_two
+        && Arc::ptr_eq(&cached.documents, &documents)
+    {
+        return known.clone();
+    }
+    let document = make(&documents);
+    let made = Arc::new(VersionTwo {
+        json: document.to_string().into(),
+        protobuf: sluice_schema::protobuf::openapi::version_two(&document).into(),
+        tag: hash(&document),
+    });
+    if Arc::ptr_eq(&cached.documents, &documents) {
+        cached.version_two = Some(made.clone());
+    }
+    made
 }
 
 /// The documents by name (`apis/GROUP/VERSION`).
-pub(crate) fn documents(state: &State) -> Vec<(String, Value)> {
+pub(crate) fn documents(state: &State) -> Arc<Vec<(String, Value)>> {
     let listed = state.store.list(&super::definitions(), "", None, None);
     let definitions: Vec<Arc<Stored>> = listed
         .map(|listing| listing.items)
@@ -45,7 +79,7 @@ pub(crate) fn documents(state: &State) -> Vec<(String, Value)> {
     let revisions: Vec<u64> = definitions.iter().map(|stored| stored.revision).collect();
     let mut cached = state.documents.cached.lock().unwrap_or_else(PoisonError::into_inner);
     if cached.of == revisions {
-        return cached.documents.to_vec();
+        return cached.documents.clone();
     }
     let mut documents: BTreeMap<String, Value> = BTreeMap::new();
     for stored in &definitions {
@@ -59,8 +93,8 @@ pub(crate) fn documents(state: &State) -> Vec<(String, Value)> {
         }
     }
     let documents: Arc<Vec<(String, Value)>> = Arc::new(documents.into_iter().collect());
-    *cached = Cached { of: revisions, documents: documents.clone() };
-    documents.to_vec()
+    *cached = Cached { of: revisions, documents: documents.clone(), version_two: None };
+    documents
 }
 
 /// What a document is cached under.

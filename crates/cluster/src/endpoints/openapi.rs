@@ -1,12 +1,18 @@
-//! OpenAPI v3, a document per group and version; v2 is derived for the few who still ask.
+//! OpenAPI v3, a document per group and version, and v2, one document that is derived from them; in JSON or protobuf.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use http::{Response, StatusCode};
+use bytes::Bytes;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value, json};
-use sluice_schema::recorded;
+use sluice_schema::protobuf::openapi as protobuf;
+use sluice_schema::{openapi_v2, recorded};
 
 use crate::body::{self, Body};
+use crate::crd::openapi::{self, hash};
+use crate::negotiate;
+use crate::request::Query;
 use crate::state::State;
 
 /// `/openapi/v3`: where the documents are.
@@ -18,72 +24,178 @@ pub(super) fn index(state: &Arc<State>) -> Response<Body> {
             paths.insert(name.to_owned(), json!({"serverRelativeURL": url}));
         }
     }
-    for (name, document) in crate::crd::openapi::documents(state) {
-        let hash = crate::crd::openapi::hash(&document);
-        let url = format!("/openapi/v3/{name}?hash={hash}");
-        paths.insert(name, json!({"serverRelativeURL": url}));
+    for (name, document) in openapi::documents(state).iter() {
+        let url = format!("/openapi/v3/{name}?hash={}", hash(document));
+        paths.insert(name.clone(), json!({"serverRelativeURL": url}));
     }
     // Upstream forgets to say that it is JSON.
     let text = json!({"paths": paths}).to_string();
     body::text(StatusCode::OK, "text/plain; charset=utf-8", text)
 }
 
-/// 404 without a word.
-pub(super) fn absent() -> Response<Body> {
+/// A status without a body.
+fn bare(code: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::Whole(None));
-    *response.status_mut() = StatusCode::NOT_FOUND;
+    *response.status_mut() = code;
     response
 }
 
-/// One document.
-pub(super) fn document(state: &Arc<State>, name: &str) -> Option<Response<Body>> {
-    if let Some(document) = recorded::openapi().document(name) {
-        return Some(json_text(&document));
+/// `/openapi/v3/NAME`: one document.
+pub(super) fn document(
+    state: &Arc<State>,
+    name: &str,
+    query: &Query,
+    headers: &HeaderMap,
+) -> Response<Body> {
+    let (document, tag) = if let Some(document) = recorded::openapi().document(name) {
+        let url = recorded::openapi().url(name).unwrap_or_default();
+        let tag =
+            url.rsplit_once("hash=").map_or_else(|| hash(&document), |(_, tag)| tag.to_owned());
+        (document, tag)
+    } else {
+        let documents = openapi::documents(state);
+        let Some((_, document)) = documents.iter().find(|(found, _)| found == name) else {
+            return bare(StatusCode::NOT_FOUND);
+        };
+        (document.clone(), hash(document))
+    };
+    let mut response = match accepted(headers, "v3") {
+        None => bare(StatusCode::NOT_ACCEPTABLE),
+        Some(Form::Json) => tagged(headers, JSON, &tag, || document.to_string().into()),
+        Some(Form::Protobuf) => {
+            tagged(headers, V3_PROTOBUF, &tag, || protobuf::version_three(&document).into())
+        }
+    };
+    if query.get("hash") == Some(tag.as_str()) {
+        let forever = HeaderValue::from_static("public, immutable");
+        response.headers_mut().insert(CACHE_CONTROL, forever);
     }
-    let documents = crate::crd::openapi::documents(state);
-    documents.into_iter().find(|(found, _)| found == name).map(|(_, document)| json_text(&document))
+    response
 }
 
-/// The old single document: enough for clients that look up types in it.
-pub(super) fn version_two(state: &Arc<State>) -> Response<Body> {
-    let mut definitions = Map::new();
-    let built_in = recorded::openapi();
-    for name in built_in.schema_names() {
-        if let Some(schema) = built_in.schema(name) {
-            definitions.insert(name.to_owned(), moved(schema));
-        }
+/// `/openapi/v2`: everything in one document.
+pub(super) fn version_two(state: &Arc<State>, headers: &HeaderMap) -> Response<Body> {
+    let Some(form) = accepted(headers, "v2") else { return bare(StatusCode::NOT_ACCEPTABLE) };
+    let document = openapi::version_two(state, v2_document);
+    match form {
+        Form::Json => tagged(headers, JSON, &document.tag, || document.json.clone()),
+        Form::Protobuf => tagged(headers, V2_PROTOBUF, &document.tag, || document.protobuf.clone()),
     }
-    for (_, document) in crate::crd::openapi::documents(state) {
+}
+
+/// The v2 document of the built-in API and of these custom groups.
+fn v2_document(custom: &[(String, Value)]) -> Value {
+    static BUILT_IN: OnceLock<(Map<String, Value>, Map<String, Value>)> = OnceLock::new();
+    let (paths, definitions) = BUILT_IN.get_or_init(|| {
+        let openapi = recorded::openapi();
+        let documents = openapi.documents().filter_map(|name| openapi.document(name));
+        let paths = documents.flat_map(|document| openapi_v2::paths(&document["paths"])).collect();
+        let schemas = openapi
+            .schema_names()
+            .filter_map(|name| Some((name.to_owned(), openapi_v2::schema(openapi.schema(name)?))));
+        (paths, schemas.collect())
+    });
+    let (mut paths, mut definitions) = (paths.clone(), definitions.clone());
+    for (_, document) in custom {
+        paths.extend(openapi_v2::paths(&document["paths"]));
         for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
-            definitions.entry(name.clone()).or_insert_with(|| moved(schema));
+            definitions.entry(name.clone()).or_insert_with(|| openapi_v2::schema(schema));
         }
     }
-    json_text(&json!({
+    json!({
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": format!("v{}", recorded::RELEASE)},
-        "paths": {},
+        "paths": paths,
         "definitions": definitions,
-    }))
+        "securityDefinitions": {"BearerToken": {
+            "type": "apiKey", "name": "authorization", "in": "header",
+            "description": "Bearer Token authentication",
+        }},
+        "security": [{"BearerToken": []}],
+    })
 }
 
-/// A schema with its references pointing where v2 keeps them.
-fn moved(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| match (name.as_str(), value.as_str()) {
-                ("$ref", Some(target)) => {
-                    (name.clone(), target.replace("#/components/schemas/", "#/definitions/").into())
-                }
-                _ => (name.clone(), moved(value)),
-            })
-            .collect::<Map<String, Value>>()
-            .into(),
-        Value::Array(items) => items.iter().map(moved).collect::<Vec<_>>().into(),
-        other => other.clone(),
+const JSON: &str = "application/json";
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Protobuf,
+}
+
+/// The first form that the client takes, best quality first; nothing if it takes neither.
+fn accepted(headers: &HeaderMap, version: &str) -> Option<Form> {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = if accept.trim().is_empty() { "*/*" } else { accept };
+    negotiate::clauses(accept).iter().find_map(|clause| {
+        let kind = match clause.media_type.strip_prefix("application/") {
+            Some(kind) => kind,
+            None if clause.media_type == "*/*" => "*",
+            None => return None,
+        };
+        // The name with the @ is not a valid media type; clients still ask for it by that.
+        let versioned = kind.strip_prefix("com.github.proto-openapi.spec.");
+        match versioned.and_then(|rest| rest.strip_prefix(version)) {
+            Some("@v1.0+protobuf" | ".v1.0+protobuf") => Some(Form::Protobuf),
+            _ if kind == "json" || kind == "*" => Some(Form::Json),
+            _ => None,
+        }
+    })
+}
+
+/// An answer that clients may keep; 304 if they have it.
+fn tagged(
+    headers: &HeaderMap,
+    content_type: &'static str,
+    tag: &str,
+    body: impl FnOnce() -> Bytes,
+) -> Response<Body> {
+    let quoted = format!("\"{tag}\"");
+    let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let is_known = known.is_some_and(|tags| {
+        tags.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|it| it == quoted)
+    });
+    let mut response = if is_known {
+        bare(StatusCode::NOT_MODIFIED)
+    } else {
+        let mut response = body::text(StatusCode::OK, content_type, body());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    if let Ok(tag) = HeaderValue::from_str(&quoted) {
+        response.headers_mut().insert(ETAG, tag);
     }
+    response
 }
 
-fn json_text(value: &Value) -> Response<Body> {
-    body::text(StatusCode::OK, "application/json", value.to_string())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_clause_that_can_be_served_wins() {
+        let kubectl = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+        let cases = [
+            ("", Some(Form::Json)),
+            ("*/*", Some(Form::Json)),
+            ("application/*", Some(Form::Json)),
+            ("application/json", Some(Form::Json)),
+            (kubectl, Some(Form::Protobuf)),
+            (V2_PROTOBUF, Some(Form::Protobuf)),
+            ("text/html, application/json;q=0.1", Some(Form::Json)),
+            (&format!("application/json;q=0.5,{kubectl};q=0.9"), Some(Form::Protobuf)),
+            (&format!("{kubectl};q=0.5,application/json"), Some(Form::Json)),
+            ("application/yaml", None),
+            (V3_PROTOBUF, None),
+            ("text/*", None),
+        ];
+        for (accept, expected) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            assert_eq!(super::accepted(&headers, "v2"), expected, "{accept}");
+        }
+    }
 }
