@@ -111,7 +111,8 @@ impl Call {
         }
     }
 
-    /// Whether a watched object is the one that the path names; most paths name none.
+    /// Whether a listed or watched object is the one that the request names, by its path or its selector, and that
+    /// was authorized; most name none.
     pub(crate) fn fits_path(&self, object: &serde_json::Value) -> bool {
         self.info.name.is_empty() || crate::metadata::name(object) == self.info.name
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use http::Method;
 
+use crate::selector::FieldSelector;
+
 /// The parts of a request that routing and authorization look at.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RequestInfo {
@@ -108,16 +110,12 @@ fn method_verb(method: &Method) -> &'static str {
     }
 }
 
-/// The name that `metadata.name=NAME` picks, if that is all the selector says about the name.
+/// The only name that a field selector lets through, if it does. It is read as it will be applied: RBAC takes it for
+/// the name of the request.
 fn single_name(selector: &str) -> Option<String> {
-    selector
-        .split(',')
-        .find_map(|term| {
-            let name = term.strip_prefix("metadata.name=")?;
-            Some(name.strip_prefix('=').unwrap_or(name))
-        })
-        .filter(|name| !name.is_empty() && !name.contains(['/', '%']))
-        .map(str::to_owned)
+    let selector = FieldSelector::parse(selector).ok()?;
+    let name = selector.exact("metadata.name")?;
+    (!name.is_empty() && !name.contains(['/', '%'])).then(|| name.to_owned())
 }
 
 /// The query of a request, decoded.

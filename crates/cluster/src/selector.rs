@@ -156,6 +156,12 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
+    /// The one value that a field has to have, if there is a term that says so.
+    pub(crate) fn exact(&self, field: &str) -> Option<&str> {
+        let term = self.0.iter().find(|(name, _, equal)| name == field && *equal);
+        term.map(|(_, value, _)| value.as_str())
+    }
+
     /// Fails if the resource cannot be selected by one of the fields.
     pub(crate) fn check(&self, resource: &Resource) -> Result<(), Status> {
         let known = resource.hooks.selectable_fields(&Value::Null);

@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
@@ -16,6 +17,9 @@ use tokio_rustls::TlsAcceptor;
 use crate::Cluster;
 use crate::auth::Authority;
 use crate::service::{ClusterService, Door};
+
+/// How long a client may take to greet, and to send the head of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +75,10 @@ impl Served {
                     let _ = stream.set_nodelay(true);
                     let (acceptor, service) = (self.acceptor.clone(), self.service.of_peer(peer.ip()));
                     connections.spawn(async move {
-                        let Ok(stream) = acceptor.accept(stream).await else { return };
-                        let server = auto::Builder::new(TokioExecutor::new());
+                        let accepting = tokio::time::timeout(PATIENCE, acceptor.accept(stream));
+                        let Ok(Ok(stream)) = accepting.await else { return };
+                        let mut server = auto::Builder::new(TokioExecutor::new());
+                        server.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
                         let service = TowerToHyperService::new(service);
                         let connection = server
                             .serve_connection_with_upgrades(TokioIo::new(stream), service);

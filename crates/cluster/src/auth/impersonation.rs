@@ -72,6 +72,16 @@ pub(crate) fn impersonate(
 }
 
 fn claims(headers: &HeaderMap) -> Result<Vec<Claim<'_>>, Status> {
+    // Who leaves out what it cannot read lets the author act where somebody else was to.
+    let unreadable = headers.iter().find(|(name, value)| {
+        let name = name.as_str();
+        let is_claim = matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
+        is_claim && value.to_str().is_err()
+    });
+    if let Some((name, _)) = unreadable {
+        let message = format!("the header {name} is not in visible ASCII letters");
+        return Err(Status::bad_request(message));
+    }
     let first = |name: &str| {
         let value = headers.get(name).and_then(|value| value.to_str().ok());
         value.filter(|value| !value.is_empty())

@@ -86,7 +86,10 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
     let mut last = None;
     for (key, stored) in rest.by_ref() {
         let object = call.resource.shape.served(&stored.value);
-        if labels.matches(&object) && fields.matches(&call.resource, &object) {
+        if call.fits_path(&object)
+            && labels.matches(&object)
+            && fields.matches(&call.resource, &object)
+        {
             items.push(match object {
                 Cow::Borrowed(_) => Item::Stored(stored.value.clone()),
                 Cow::Owned(made) => Item::Made(made),

@@ -276,8 +276,11 @@ impl Stream {
         }
         let call = self.form.call.clone();
         let resource = &call.resource;
-        let fits =
-            |value: &Value| self.labels.matches(value) && self.fields.matches(resource, value);
+        let fits = |value: &Value| {
+            call.fits_path(value)
+                && self.labels.matches(value)
+                && self.fields.matches(resource, value)
+        };
         let object = resource.shape.served(&event.object.value);
         let before = event.previous.as_ref().map(|previous| resource.shape.served(&previous.value));
         let was = before.as_ref().is_some_and(|before| fits(before));
