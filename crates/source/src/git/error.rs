@@ -102,6 +102,9 @@ pub enum Cause {
     /// An object is not what its checksum says.
     #[error("zlib: invalid checksum")]
     Checksum,
+    /// An object was made to have the name of another one; its name is in here.
+    #[error("object {0} is part of a SHA-1 collision")]
+    Collision(String),
     /// The remote hung up before it was done.
     #[error("unexpected EOF")]
     HungUp,
@@ -135,4 +138,22 @@ pub enum Cause {
 
 pub(crate) fn malformed(what: impl Into<String>) -> Cause {
     Cause::Malformed(what.into())
+}
+
+/// As many characters of a server's own words are shown.
+const WORDS: usize = 1000;
+
+/// What a server says, as a condition, an event or a terminal may show it: no control characters but
+/// newlines, nothing that turns the direction of writing, and not too much of it.
+pub(crate) fn shown(text: &str) -> String {
+    let is_plain = |sign: &char| {
+        let turns = matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (*sign == '\n' || !sign.is_control()) && !turns
+    };
+    let mut signs = text.trim().chars().filter(is_plain);
+    let mut out: String = signs.by_ref().take(WORDS).collect();
+    if signs.next().is_some() {
+        out.push_str("...");
+    }
+    out
 }

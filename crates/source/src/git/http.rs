@@ -12,7 +12,7 @@ use reqwest::{Request, Response, StatusCode, Url};
 use tokio::sync::OnceCell;
 
 use super::auth::GitAuth;
-use super::error::{Cause, malformed};
+use super::error::{Cause, malformed, shown};
 use super::incoming::{Incoming, filtered};
 use super::object::Objects;
 use super::pack::GitLimits;
@@ -157,8 +157,7 @@ impl GitRemote for HttpRemote {
                 return Ok(filtered(&server.advertisement.refs, prefixes));
             }
             let mut answer = self.post(server, list_request(prefixes)).await?;
-            let refs = answer.refs(self.limits).await.map_err(in_answer)?;
-            Ok(filtered(&refs, prefixes))
+            answer.refs(prefixes, self.limits).await.map_err(in_answer)
         }
         .boxed()
     }
@@ -176,7 +175,8 @@ impl GitRemote for HttpRemote {
             let server = self.server().await?;
             let body = fetch_request(&request, &server.advertisement);
             let mut answer = self.post(server, body).await?;
-            answer.objects(&server.advertisement, self.limits).await.map_err(in_answer)
+            let limits = self.limits.within(request.budget);
+            answer.objects(&server.advertisement, limits).await.map_err(in_answer)
         }
         .boxed()
     }
@@ -246,7 +246,7 @@ async fn refusal(response: Response) -> Cause {
             break;
         }
     }
-    let page = String::from_utf8_lossy(&page).into_owned();
+    let page = shown(&String::from_utf8_lossy(&page));
     match status {
         StatusCode::UNAUTHORIZED => Cause::AuthenticationRequired(page),
         StatusCode::FORBIDDEN => Cause::AuthorizationFailed(page),

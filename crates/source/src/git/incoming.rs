@@ -8,7 +8,8 @@ use super::error::{Cause, malformed};
 use super::object::Objects;
 use super::pack::{self, GitLimits};
 use super::pktline::{Decoder, Packet};
-use super::protocol::{Advertisement, AdvertisementReader, FetchReader, take_listed};
+use super::protocol::{Advertisement, AdvertisementReader, FetchReader};
+use super::ref_list::RefReader;
 use super::remote::RemoteRef;
 
 /// The bytes that a server sends, and what of them is not read yet.
@@ -48,12 +49,17 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    pub(super) async fn refs(&mut self, limits: GitLimits) -> Result<Vec<RemoteRef>, Cause> {
-        let mut refs = Vec::new();
+    /// The refs that begin with one of the prefixes. A server may send more; they are not kept.
+    pub(super) async fn refs(
+        &mut self,
+        prefixes: &[String],
+        limits: GitLimits,
+    ) -> Result<Vec<RemoteRef>, Cause> {
+        let mut reader = RefReader::new(prefixes, limits);
         while let Some(line) = self.packet().await?.line() {
-            take_listed(&mut refs, &line, limits)?;
+            reader.take(&line)?;
         }
-        Ok(refs)
+        Ok(reader.take_refs())
     }
 
     pub(super) async fn objects(

@@ -12,6 +12,7 @@ pub use write::write;
 
 use super::error::{Cause, malformed};
 use super::object::{ObjectId, ObjectKind, Objects};
+use super::remote::Budget;
 
 /// How much a remote may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,16 @@ pub struct GitLimits {
     pub delta_depth: u32,
     /// Refs of a repository.
     pub refs: u64,
+    /// Bytes of the name of a ref.
+    pub ref_name_bytes: u64,
+    /// Bytes of the names of all refs.
+    pub ref_names_bytes: u64,
+    /// Bytes of what a server says it can do.
+    pub capability_bytes: u64,
+    /// Lines of an advertisement that are neither refs nor capabilities.
+    pub idle_lines: u64,
+    /// Bytes beside a packfile: progress, shallow commits, acknowledgements.
+    pub talk_bytes: u64,
 }
 
 impl Default for GitLimits {
@@ -39,7 +50,28 @@ impl Default for GitLimits {
             total_bytes: 1 << 30,
             // The most that git itself can be told to write.
             delta_depth: 4095,
-            refs: 1_000_000,
+            refs: 500_000,
+            // Files of that length are the most that git itself can make of a name.
+            ref_name_bytes: 4096,
+            ref_names_bytes: 32 << 20,
+            capability_bytes: 128 << 10,
+            idle_lines: 100_000,
+            talk_bytes: 16 << 20,
+        }
+    }
+}
+
+impl GitLimits {
+    /// The limits of one fetch.
+    pub(super) fn within(self, budget: Budget) -> Self {
+        match budget {
+            Budget::Repository => self,
+            Budget::History => Self {
+                pack_bytes: self.pack_bytes.min(32 << 20),
+                objects: self.objects.min(100_000),
+                total_bytes: self.total_bytes.min(64 << 20),
+                ..self
+            },
         }
     }
 }
@@ -78,7 +110,7 @@ pub fn read(pack: &[u8], limits: GitLimits) -> Result<Objects, Cause> {
     reader.finish()?;
     let mut objects = Objects::default();
     while let Some(base) = ready.pop() {
-        let id = objects.insert(base.kind, base.data.clone());
+        let id = objects.receive(base.kind, base.data.clone())?;
         let waiting = by_offset.remove(&base.offset).into_iter().chain(by_id.remove(&id)).flatten();
         for Waiting { offset, delta } in waiting {
             if base.depth >= limits.delta_depth {

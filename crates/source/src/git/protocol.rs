@@ -1,10 +1,11 @@
 //! Git's fetch protocol as pure functions: requests out, frames in. Version 2, and version 0 for
 //! servers that know nothing newer.
 
-use super::error::{Cause, malformed};
+use super::error::{Cause, malformed, shown};
 use super::object::ObjectId;
 use super::pack::GitLimits;
 use super::pktline::{Packet, write_delimiter, write_flush, write_line};
+use super::ref_list::RefReader;
 use super::remote::{FetchRequest, ObjectFilter, RemoteRef};
 
 /// What the client calls itself.
@@ -43,17 +44,30 @@ impl Advertisement {
 }
 
 /// Reads an advertisement frame by frame.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AdvertisementReader {
     found: Advertisement,
+    refs: RefReader,
     started: bool,
     announced: bool,
+    /// Lines that are neither refs nor capabilities.
+    idle: u64,
+    /// Bytes of the capabilities.
+    capability_bytes: u64,
     limits: GitLimits,
 }
 
 impl AdvertisementReader {
     pub(super) fn new(limits: GitLimits) -> Self {
-        Self { limits, ..Self::default() }
+        Self {
+            found: Advertisement::default(),
+            refs: RefReader::new(&[], limits),
+            started: false,
+            announced: false,
+            idle: 0,
+            capability_bytes: 0,
+            limits,
+        }
     }
 
     /// Takes a frame; gives the advertisement after the last.
@@ -64,18 +78,21 @@ impl AdvertisementReader {
                 self.announced = false;
                 return Ok(None);
             }
+            self.found.refs = self.refs.take_refs();
             return Ok(Some(std::mem::take(&mut self.found)));
         };
         refuse_error(&line)?;
         if line.starts_with("# service=") && !self.started {
             self.announced = true;
+            self.idle()?;
         } else if !self.started && line == "version 2" {
             self.started = true;
             self.found.is_v2 = true;
         } else if self.found.is_v2 {
-            self.found.capabilities.push(line);
-        } else if line != "version 1" {
-            self.started = true;
+            self.take_capabilities(std::iter::once(line.as_str()))?;
+        } else if line == "version 1" {
+            self.idle()?;
+        } else {
             self.take_ref(&line)?;
         }
         Ok(None)
@@ -83,33 +100,51 @@ impl AdvertisementReader {
 
     fn take_ref(&mut self, line: &str) -> Result<(), Cause> {
         let (line, capabilities) = line.split_once('\0').unwrap_or((line, ""));
-        self.found.capabilities.extend(capabilities.split_whitespace().map(str::to_owned));
+        if !self.started {
+            self.take_capabilities(capabilities.split_whitespace())?;
+        } else if !capabilities.is_empty() {
+            return Err(malformed("capabilities behind another ref than the first"));
+        }
+        self.started = true;
         let (id, name) =
-            line.split_once(' ').ok_or_else(|| malformed(format!("ref line {line:?}")))?;
+            line.split_once(' ').ok_or_else(|| malformed(format!("ref line {:?}", shown(line))))?;
         if name == "capabilities^{}" || id == "shallow" {
-            return Ok(());
+            return self.idle();
         }
         let id: ObjectId = id.parse()?;
-        if let Some(of) = name.strip_suffix("^{}") {
-            if let Some(last) = self.found.refs.last_mut().filter(|last| last.name == of) {
-                last.peeled = Some(id);
+        match name.strip_suffix("^{}") {
+            Some(of) => {
+                self.refs.peel_last(of, id);
+                self.idle()
             }
-            return Ok(());
+            None => self.refs.add(name, id, None),
         }
-        add_ref(
-            &mut self.found.refs,
-            RemoteRef { name: name.to_owned(), id, peeled: None },
-            self.limits,
-        )
     }
-}
 
-fn add_ref(refs: &mut Vec<RemoteRef>, found: RemoteRef, limits: GitLimits) -> Result<(), Cause> {
-    if refs.len() as u64 >= limits.refs {
-        return Err(Cause::TooLarge { what: "refs", limit: limits.refs });
+    /// Keeps what the server can do.
+    fn take_capabilities<'l>(&mut self, words: impl Iterator<Item = &'l str>) -> Result<(), Cause> {
+        /// What a word costs beside its bytes.
+        const WORD: u64 = 32;
+        for word in words {
+            self.capability_bytes += word.len() as u64 + WORD;
+            let limit = self.limits.capability_bytes;
+            if self.capability_bytes > limit {
+                return Err(Cause::TooLarge { what: "bytes of capabilities", limit });
+            }
+            self.found.capabilities.push(word.to_owned());
+        }
+        Ok(())
     }
-    refs.push(found);
-    Ok(())
+
+    /// Counts a line that adds nothing, of which there may be one to a ref.
+    fn idle(&mut self) -> Result<(), Cause> {
+        self.idle += 1;
+        let limit = self.limits.idle_lines;
+        if self.idle > limit + self.refs.listed() {
+            return Err(Cause::TooLarge { what: "lines beside the refs", limit });
+        }
+        Ok(())
+    }
 }
 
 /// Asks for refs in version 2.
@@ -121,24 +156,6 @@ pub(super) fn list_request(prefixes: &[String]) -> Vec<u8> {
     }
     write_flush(&mut out);
     out
-}
-
-/// One ref of the answer to [`list_request`].
-pub(super) fn take_listed(
-    refs: &mut Vec<RemoteRef>,
-    line: &str,
-    limits: GitLimits,
-) -> Result<(), Cause> {
-    refuse_error(line)?;
-    let mut words = line.split(' ');
-    let (Some(id), Some(name)) = (words.next(), words.next()) else {
-        return Err(malformed(format!("ref line {line:?}")));
-    };
-    if id == "unborn" {
-        return Ok(());
-    }
-    let peeled = words.find_map(|word| word.strip_prefix("peeled:")).map(str::parse).transpose()?;
-    add_ref(refs, RemoteRef { name: name.to_owned(), id: id.parse()?, peeled }, limits)
 }
 
 /// Asks for objects.
@@ -154,6 +171,7 @@ fn fetch_request_v2(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
     for want in &request.wants {
         write_line(&mut out, &format!("want {want}"));
     }
+    write_haves(&mut out, request);
     write_line(&mut out, "done");
     write_flush(&mut out);
     out
@@ -170,8 +188,16 @@ fn fetch_request_v0(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
     }
     write_options(&mut out, request, server);
     write_flush(&mut out);
+    write_haves(&mut out, request);
     write_line(&mut out, "done");
     out
+}
+
+/// No question follows: a server leaves those aside that it does not know.
+fn write_haves(out: &mut Vec<u8>, request: &FetchRequest) {
+    for have in &request.haves {
+        write_line(out, &format!("have {have}"));
+    }
 }
 
 fn write_options(out: &mut Vec<u8>, request: &FetchRequest, server: &Advertisement) {
@@ -201,7 +227,9 @@ fn command(name: &str) -> Vec<u8> {
 pub(super) struct FetchReader {
     section: Section,
     is_v2: bool,
-    limit: u64,
+    limits: GitLimits,
+    /// Bytes that are not of the packfile.
+    talk: u64,
     pack: Vec<u8>,
 }
 
@@ -215,12 +243,7 @@ enum Section {
 
 impl FetchReader {
     pub(super) fn new(server: &Advertisement, limits: GitLimits) -> Self {
-        Self {
-            section: Section::Preamble,
-            is_v2: server.is_v2,
-            limit: limits.pack_bytes,
-            pack: Vec::new(),
-        }
+        Self { section: Section::Preamble, is_v2: server.is_v2, limits, talk: 0, pack: Vec::new() }
     }
 
     /// Takes a frame; says whether it was the last.
@@ -234,13 +257,14 @@ impl FetchReader {
                 if self.is_v2 {
                     Err(malformed("the answer has no packfile"))
                 } else {
-                    Ok(false)
+                    self.talk(0).map(|()| false)
                 }
             }
-            (Section::Preamble, Packet::Delimiter) => Ok(false),
-            (Section::Preamble, Packet::Data(_)) => {
+            (Section::Preamble, Packet::Delimiter) => self.talk(0).map(|()| false),
+            (Section::Preamble, Packet::Data(data)) => {
                 let line = packet.line().unwrap_or_default();
                 refuse_error(&line)?;
+                self.talk(data.len())?;
                 let begins = if self.is_v2 {
                     line == "packfile"
                 } else {
@@ -259,27 +283,38 @@ impl FetchReader {
         self.pack
     }
 
+    /// Counts what is not of the packfile, frames included.
+    fn talk(&mut self, bytes: usize) -> Result<(), Cause> {
+        self.talk += bytes as u64 + 4;
+        let limit = self.limits.talk_bytes;
+        if self.talk > limit {
+            return Err(Cause::TooLarge { what: "bytes beside the packfile", limit });
+        }
+        Ok(())
+    }
+
     /// The first byte says what a piece is: 1 the packfile, 2 progress, 3 an error.
     fn take_piece(&mut self, data: &[u8]) -> Result<(), Cause> {
         match data.split_first() {
             Some((1, piece)) => {
-                if self.pack.len() as u64 + piece.len() as u64 > self.limit {
-                    return Err(Cause::TooLarge { what: "packed bytes", limit: self.limit });
+                let limit = self.limits.pack_bytes;
+                if self.pack.len() as u64 + piece.len() as u64 > limit {
+                    return Err(Cause::TooLarge { what: "packed bytes", limit });
                 }
                 self.pack.extend_from_slice(piece);
                 Ok(())
             }
-            Some((2, _)) => Ok(()),
-            Some((3, text)) => Err(Cause::Remote(String::from_utf8_lossy(text).trim().to_owned())),
+            Some((2, text)) => self.talk(text.len()),
+            Some((3, text)) => Err(Cause::Remote(shown(&String::from_utf8_lossy(text)))),
             _ => Err(malformed("a piece of the packfile has no band")),
         }
     }
 }
 
 /// A server may say an error in place of any line.
-fn refuse_error(line: &str) -> Result<(), Cause> {
+pub(super) fn refuse_error(line: &str) -> Result<(), Cause> {
     match line.strip_prefix("ERR ") {
-        Some(text) => Err(Cause::Remote(text.to_owned())),
+        Some(text) => Err(Cause::Remote(shown(text))),
         None => Ok(()),
     }
 }

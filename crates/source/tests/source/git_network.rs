@@ -26,6 +26,9 @@ use sluice_testkit::git::git;
 
 const ANY: &str = "127.0.0.1:0";
 
+/// The header of an advertisement of references.
+pub(crate) const SMART: &str = "content-type: application/x-git-upload-pack-advertisement\r\n";
+
 /// Our own server with one repository, `app.git`.
 async fn plain_server() -> SocketAddr {
     let mut repository = Repository::new("main");
@@ -212,7 +215,7 @@ async fn a_proxy_is_gone_through_with_its_password() {
 }
 
 /// Answers every request with the same bytes, and keeps quiet afterwards.
-async fn canned(answer: Vec<u8>) -> SocketAddr {
+pub(crate) async fn canned(answer: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind(ANY).await.expect("a loopback port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
@@ -229,7 +232,7 @@ async fn canned(answer: Vec<u8>) -> SocketAddr {
     address
 }
 
-fn http(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn http(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status} x\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n"
@@ -271,7 +274,6 @@ async fn credentials_follow_a_redirect_on_their_host_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_answers_are_errors_in_time() {
-    const SMART: &str = "content-type: application/x-git-upload-pack-advertisement\r\n";
     let cases: [(&str, Vec<u8>, &str); 11] = [
         ("no answer", Vec::new(), "info/refs?service=git-upload-pack\": context deadline exceeded"),
         ("half a head", b"HTTP/1.1 200".to_vec(), "context deadline exceeded"),
@@ -296,14 +298,17 @@ async fn bad_answers_are_errors_in_time() {
 
 /// Advertises one branch, and answers every fetch with the same bytes.
 async fn advertising(id: ObjectId, answer: Vec<u8>) -> SocketAddr {
-    let listener = TcpListener::bind(ANY).await.expect("a loopback port");
-    let address = listener.local_addr().expect("an address");
     let refs = [
         frame(format!("{id} refs/heads/main\0side-band-64k shallow\n").as_bytes()),
         b"0000".to_vec(),
     ];
-    let first =
-        http(200, "content-type: application/x-git-upload-pack-advertisement\r\n", &refs.concat());
+    answering(http(200, SMART, &refs.concat()), answer).await
+}
+
+/// Answers the question for references, and every other one, with the same bytes each.
+pub(crate) async fn answering(first: Vec<u8>, answer: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind(ANY).await.expect("a loopback port");
+    let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut head = vec![0; 8192];
@@ -315,7 +320,7 @@ async fn advertising(id: ObjectId, answer: Vec<u8>) -> SocketAddr {
     address
 }
 
-fn frame(data: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(data: &[u8]) -> Vec<u8> {
     [format!("{:04x}", data.len() + 4).as_bytes(), data].concat()
 }
 
