@@ -1,4 +1,7 @@
-//! Who signed a commit or a tag, and whether that is somebody we trust. In Flux's words.
+//! Whether a commit or a tag was signed with a trusted key. In Flux's words.
+//!
+//! **Invariant:** a signature counts for the bytes that were signed: the object without its one signature.
+//! A tag counts for the name in its header, not for the name that a server lists it under.
 
 mod pgp;
 mod ssh;
@@ -8,6 +11,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::clone::Checkout;
+use super::error::shown;
 
 /// Which objects have to be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,31 @@ impl VerifyMode {
             "TagAndHEAD" => Some(Self::TagAndHead),
             _ => None,
         }
+    }
+}
+
+/// Whether a signed tag has to be named as the reference that it was found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TagName {
+    /// It has to: otherwise a server could list an old release under a new name.
+    #[default]
+    Exact,
+    /// It need not.
+    Ignored,
+}
+
+/// What has to be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VerifyRules {
+    /// Which objects.
+    pub mode: VerifyMode,
+    /// Whether the name of a tag counts.
+    pub tag_name: TagName,
+}
+
+impl From<VerifyMode> for VerifyRules {
+    fn from(mode: VerifyMode) -> Self {
+        Self { mode, tag_name: TagName::Exact }
     }
 }
 
@@ -70,6 +99,18 @@ pub enum VerifyError {
         /// What is wrong.
         problem: String,
     },
+    /// The tag is signed, as another one.
+    #[error(
+        "signature verification of tag '{tag}' failed: the tag object was signed as '{signed}', not as '{asked}'"
+    )]
+    TagName {
+        /// The tag.
+        tag: String,
+        /// The name in its header.
+        signed: String,
+        /// The name that was asked for.
+        asked: String,
+    },
     /// The commit's signature is not one of ours.
     #[error("signature verification of commit '{commit}' failed: {problem}")]
     Commit {
@@ -86,7 +127,7 @@ impl VerifyError {
         match self {
             Self::NoTag => "InvalidVerificationMode",
             Self::UnsignedTag(_) => "InvalidGitObject",
-            Self::Tag { .. } => "InvalidTagSignature",
+            Self::Tag { .. } | Self::TagName { .. } => "InvalidTagSignature",
             Self::Commit { .. } => "InvalidCommitSignature",
         }
     }
@@ -101,10 +142,12 @@ impl VerifyError {
 /// at the moment count for nothing.
 pub fn verify(
     checkout: &Checkout,
-    mode: VerifyMode,
+    rules: impl Into<VerifyRules>,
     keys: &TrustedKeys,
     now: Timestamp,
 ) -> Result<String, VerifyError> {
+    let rules: VerifyRules = rules.into();
+    let mode = rules.mode;
     let mut message = "verified signature of".to_owned();
     if mode != VerifyMode::Head {
         let tag = checkout.tag.as_ref().ok_or(VerifyError::NoTag)?;
@@ -115,10 +158,21 @@ pub fn verify(
         let by = subject
             .verify(keys, now)
             .map_err(|problem| VerifyError::Tag { tag: tag.to_string(), problem })?;
+        if rules.tag_name == TagName::Exact && signed.name != tag.name {
+            return Err(VerifyError::TagName {
+                tag: tag.to_string(),
+                signed: shown(&signed.name),
+                asked: tag.name.clone(),
+            });
+        }
         message = format!("{message}\n\t- tag '{tag}' with key '{by}'");
     }
     if mode != VerifyMode::Tag {
         let commit = &checkout.commit;
+        if commit.signatures > 1 {
+            let problem = "the commit has more than one signature".to_owned();
+            return Err(VerifyError::Commit { commit: commit.id.to_string(), problem });
+        }
         let subject =
             Subject { name: "commit", signature: &commit.signature, payload: &commit.payload };
         let by = subject
@@ -156,7 +210,7 @@ impl Subject<'_> {
                             (keys with .sshpub suffix)"
                     .to_owned());
             }
-            return ssh::verify(signature, self.payload, &keys.ssh).map_err(|problem| {
+            return ssh::verify(signature, self.payload, &keys.ssh, now).map_err(|problem| {
                 format!("unable to verify Git {name} SSH signature: {problem}")
             });
         }

@@ -9,7 +9,7 @@ use std::process::Command;
 use jiff::{SignedDuration, Timestamp};
 use sluice_source::artifact::Revision;
 use sluice_source::git::{
-    Checkout, Commit, ObjectId, ReferencingTag, Tag, TrustedKeys, VerifyMode, verify,
+    Checkout, Commit, History, ObjectId, ReferencingTag, Tag, TrustedKeys, VerifyMode, verify,
 };
 use sluice_source::tree::SourceTree;
 
@@ -31,6 +31,7 @@ fn checkout(repository: &Path) -> Checkout {
         reference: "refs/tags/v1".to_owned(),
         tag: Some(ReferencingTag { name: "v1".to_owned(), object: Some(tag.expect("a tag")) }),
         revision: Revision::default(),
+        history: History::Unasked,
         files: SourceTree::default(),
     }
 }

@@ -1,9 +1,13 @@
-//! Signatures by PGP keys: the primary key or a subkey that may sign, neither revoked nor expired.
+//! Signatures by PGP keys: of documents, by a primary key or a subkey that may sign, neither revoked nor
+//! expired. What counts is what go-crypto takes, but for text signatures, which git does not make.
 
 use jiff::Timestamp;
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
-use pgp::packet::{KeyFlags, Signature, SignatureType};
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::packet::{Signature, SignatureType, SubpacketData};
 use pgp::types::{KeyDetails, Tag, VerifyingKey};
+
+const NO_KEY: &str = "unable to verify payload with any of the given key rings: no matching key";
 
 /// The id of the key that signed, if its ring is one of the given.
 pub(super) fn verify(
@@ -23,9 +27,9 @@ pub(super) fn verify(
             }
         };
         is_read = true;
-        let Ok((signature, _)) = DetachedSignature::from_string(signature) else { continue };
-        if is_expired(&signature.signature, now) {
-            continue;
+        let signature = only_signature(signature)?;
+        if let Some(problem) = unusable(&signature.signature, now) {
+            return Err(format!("{NO_KEY}: {problem}"));
         }
         for key in keys {
             if has_signed(&key, &signature, payload, now) {
@@ -37,11 +41,48 @@ pub(super) fn verify(
     }
     match unread {
         Some(error) if !is_read => Err(error),
-        _ => {
-            Err("unable to verify payload with any of the given key rings: no matching key"
-                .to_owned())
-        }
+        _ => Err(NO_KEY.to_owned()),
     }
+}
+
+/// The signature of a block that holds one. Git refuses several, for each reader could take another.
+fn only_signature(text: &str) -> Result<DetachedSignature, String> {
+    let Ok((mut found, _)) = DetachedSignature::from_string_many(text) else {
+        return Err(NO_KEY.to_owned());
+    };
+    match (found.next(), found.next()) {
+        (Some(Ok(signature)), None) => Ok(signature),
+        (Some(_), Some(_)) => Err(format!("{NO_KEY}: more than one signature in a block")),
+        _ => Err(NO_KEY.to_owned()),
+    }
+}
+
+/// Why a signature counts for nothing, whichever key made it.
+fn unusable(signature: &Signature, now: Timestamp) -> Option<&'static str> {
+    // The library hashes less than the document for some of the others.
+    if signature.typ() != Some(SignatureType::Binary) {
+        return Some("the signature is not of a binary document");
+    }
+    let is_strong = matches!(
+        signature.hash_alg(),
+        // SHA-1 as in Flux: the library looks for collisions.
+        Some(
+            HashAlgorithm::Sha1
+                | HashAlgorithm::Sha224
+                | HashAlgorithm::Sha256
+                | HashAlgorithm::Sha384
+                | HashAlgorithm::Sha512
+                | HashAlgorithm::Sha3_256
+                | HashAlgorithm::Sha3_512
+        )
+    );
+    if !is_strong {
+        return Some("the signature has an unsupported hash function");
+    }
+    if !is_in_force(signature, now) {
+        return Some("the signature is expired or of the future");
+    }
+    None
 }
 
 fn parse(ring: &str) -> Result<Vec<SignedPublicKey>, String> {
@@ -72,28 +113,32 @@ fn has_signed(
         return false;
     }
     let Some(own) = own_signature(key) else { return false };
-    if outlived(primary, own, now) {
+    if outlived(primary, own, now) || !is_in_force(own, now) {
         return false;
     }
+    let made = |by: &dyn KeyAge| by.born() <= seconds(signature.signature.created());
     if is_issuer(signature, primary) {
-        return may_sign(own) && signature.verify(primary, payload).is_ok();
+        return may_sign(own) && made(primary) && signature.verify(primary, payload).is_ok();
     }
     key.public_subkeys.iter().any(|subkey| {
         is_issuer(signature, &subkey.key)
             && is_usable(subkey, primary, now)
+            && made(&subkey.key)
             && signature.verify(&subkey.key, payload).is_ok()
     })
 }
 
-/// The latest signature that the key made about itself.
+/// The latest signature that the key made about itself, those about revoked users left out.
 fn own_signature(key: &SignedPublicKey) -> Option<&Signature> {
     let primary = &key.primary_key;
     let about_users = key.details.users.iter().flat_map(|user| {
         let is_own = |signature: &&Signature| {
-            signature.typ() != Some(SignatureType::CertRevocation)
-                && signature.verify_certification(primary, Tag::UserId, &user.id).is_ok()
+            signature.verify_certification(primary, Tag::UserId, &user.id).is_ok()
         };
-        user.signatures.iter().filter(is_own)
+        let is_revocation =
+            |signature: &&Signature| signature.typ() == Some(SignatureType::CertRevocation);
+        let own: Vec<&Signature> = user.signatures.iter().filter(is_own).collect();
+        if own.iter().any(is_revocation) { Vec::new() } else { own }
     });
     let direct = key.details.direct_signatures.iter();
     let direct = direct.filter(|signature| signature.verify_key(primary).is_ok());
@@ -111,13 +156,14 @@ where
     }
     let latest = subkey.signatures.iter().max_by_key(|signature| signature.created());
     subkey.verify_bindings(primary).is_ok()
-        && latest.is_some_and(|binding| may_sign(binding) && !outlived(&subkey.key, binding, now))
+        && latest.is_some_and(|binding| {
+            may_sign(binding) && !outlived(&subkey.key, binding, now) && is_in_force(binding, now)
+        })
 }
 
-/// A key that says nothing of what it is for may sign.
+/// A key that says nothing of what it is for may not sign, as in Flux.
 fn may_sign(binding: &Signature) -> bool {
-    let flags = binding.key_flags();
-    flags.sign() || flags == KeyFlags::default()
+    binding.key_flags().sign()
 }
 
 fn is_issuer(signature: &DetachedSignature, key: &impl KeyDetails) -> bool {
@@ -126,15 +172,41 @@ fn is_issuer(signature: &DetachedSignature, key: &impl KeyDetails) -> bool {
     ids.contains(&&key.legacy_key_id()) || prints.contains(&&key.fingerprint())
 }
 
-/// Whether a key is older than its owner wanted it to become.
+/// When a key was made.
+trait KeyAge {
+    fn born(&self) -> i64;
+}
+
+impl<K: KeyDetails> KeyAge for K {
+    fn born(&self) -> i64 {
+        i64::from(self.created_at().as_secs())
+    }
+}
+
+/// Whether a key is older than its owner wanted it to become, or not made yet.
 fn outlived(key: &impl KeyDetails, own: &Signature, now: Timestamp) -> bool {
-    let born = i64::from(key.created_at().as_secs());
+    let born = key.born();
     let life = own.key_expiration_time().map_or(0, |life| i64::from(life.as_secs()));
     born > now.as_second() || (life > 0 && born + life < now.as_second())
 }
 
-fn is_expired(signature: &Signature, now: Timestamp) -> bool {
-    let made = signature.created().map_or(0, |made| i64::from(made.as_secs()));
+/// Whether a signature is neither of the future nor expired, and has no condition that nobody here knows.
+fn is_in_force(signature: &Signature, now: Timestamp) -> bool {
+    let made = seconds(signature.created());
     let life = signature.signature_expiration_time().map_or(0, |life| i64::from(life.as_secs()));
-    life > 0 && made + life < now.as_second()
+    let is_expired = life > 0 && made + life < now.as_second();
+    let is_known = |data: &SubpacketData| {
+        !matches!(
+            data,
+            SubpacketData::Notation(_) | SubpacketData::Experimental(..) | SubpacketData::Other(..)
+        )
+    };
+    let config = signature.config();
+    let mut conditions = config.into_iter().flat_map(|config| config.hashed_subpackets());
+    let is_unconditional = conditions.all(|part| !part.is_critical || is_known(&part.data));
+    made <= now.as_second() && !is_expired && is_unconditional
+}
+
+fn seconds(time: Option<pgp::types::Timestamp>) -> i64 {
+    time.map_or(0, |time| i64::from(time.as_secs()))
 }

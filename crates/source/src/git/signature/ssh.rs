@@ -1,7 +1,9 @@
 //! Signatures by SSH keys.
 
-use russh::keys::ssh_key::authorized_keys::Entry;
-use russh::keys::ssh_key::{Error, HashAlg, PublicKey, SshSig};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use russh::keys::ssh_key::{Algorithm, Error, HashAlg, PublicKey, SshSig};
 
 /// What git signs for.
 const NAMESPACE: &str = "git";
@@ -11,14 +13,19 @@ pub(super) fn verify(
     signature: &str,
     payload: &[u8],
     trusted: &[String],
+    now: Timestamp,
 ) -> Result<String, String> {
     let signature = SshSig::from_pem(signature)
         .map_err(|error| format!("unable to unarmor SSH signature: {error}"))?;
+    // The library would verify both; OpenSSH and Flux do not.
+    if matches!(signature.signature().algorithm(), Algorithm::Rsa { hash: None } | Algorithm::Dsa) {
+        return Err("unsupported signature algorithm: SHA-1".to_owned());
+    }
     let mut unread = None;
     let mut is_read = false;
     let mut problems: Vec<String> = Vec::new();
     for text in trusted {
-        let keys = match parse(text) {
+        let keys = match parse(text, now) {
             Ok(keys) => keys,
             Err(error) => {
                 unread.get_or_insert(error);
@@ -50,15 +57,66 @@ pub(super) fn verify(
     }
 }
 
-/// One line that cannot be read spoils the text it is in, as in Flux: it is rather a mistake than a wish.
-fn parse(text: &str) -> Result<Vec<PublicKey>, String> {
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.parse::<Entry>().map(|entry| entry.public_key().clone()))
-        .collect::<Result<_, _>>()
-        .map_err(|_| {
+/// The keys of a text like `authorized_keys`, without those that may not sign: authorities, which sign
+/// certificates, and those whose time is over. One line that cannot be read spoils the text it is in, as in
+/// Flux: it is more likely a mistake than meant.
+fn parse(text: &str, now: Timestamp) -> Result<Vec<PublicKey>, String> {
+    let mut keys = Vec::new();
+    let lines = text.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (options, key) = read(line).ok_or_else(|| {
             "unable to parse authorized keys: unable to parse authorized key: ssh: no key found"
                 .to_owned()
-        })
+        })?;
+        if options.iter().all(|option| permits(option, now)) {
+            keys.push(key);
+        }
+    }
+    Ok(keys)
+}
+
+/// A line: options, where there are some, and the key.
+fn read(line: &str) -> Option<(Vec<&str>, PublicKey)> {
+    if let Ok(key) = PublicKey::from_openssh(line) {
+        return Some((Vec::new(), key));
+    }
+    let mut options = Vec::new();
+    let mut is_quoted = false;
+    let mut start = 0;
+    let mut before = ' ';
+    for (at, sign) in line.char_indices() {
+        match sign {
+            '"' if before != '\\' => is_quoted = !is_quoted,
+            ',' | ' ' | '\t' if !is_quoted => {
+                options.push(line.get(start..at)?);
+                start = at + 1;
+                if sign != ',' {
+                    let key = PublicKey::from_openssh(line.get(start..)?.trim_start()).ok()?;
+                    return Some((options, key));
+                }
+            }
+            _ => {}
+        }
+        before = sign;
+    }
+    None
+}
+
+/// Whether a key may sign as far as one of its options goes.
+fn permits(option: &str, now: Timestamp) -> bool {
+    let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    if name.eq_ignore_ascii_case("expiry-time") {
+        return expiry(value.trim_matches('"')).is_some_and(|end| now < end);
+    }
+    !name.eq_ignore_ascii_case("cert-authority")
+}
+
+/// `YYYYMMDD[HHMM[SS]]`, in UTC with or without a `Z`.
+fn expiry(text: &str) -> Option<Timestamp> {
+    let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    if !matches!(text.len(), 8 | 12 | 14) {
+        return None;
+    }
+    let time = DateTime::strptime("%Y%m%d%H%M%S", format!("{text:0<14}")).ok()?;
+    time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }
