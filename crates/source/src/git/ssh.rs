@@ -19,7 +19,7 @@ use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate, decode_secret_k
 use russh::{ChannelMsg, ChannelWriteHalf, Preferred, kex};
 
 use super::auth::GitAuth;
-use super::error::Cause;
+use super::error::{Cause, shown};
 use super::incoming::{Incoming, filtered};
 use super::object::Objects;
 use super::pack::GitLimits;
@@ -96,7 +96,7 @@ impl SshRemote {
         let passphrase = (!auth.password.is_empty()).then_some(auth.password.as_str());
         let key = decode_secret_key(&identity, passphrase).map_err(ssh_error)?;
         let text = String::from_utf8_lossy(&auth.known_hosts);
-        let known = KnownHosts::parse(&text, &host, port);
+        let known = KnownHosts::parse(&text, &host, port).map_err(Cause::Ssh)?;
         let config = client::Config {
             preferred: preferred(options, &known)?,
             inactivity_timeout: Some(SILENCE),
@@ -113,10 +113,9 @@ impl SshRemote {
             known: Arc::new(known),
             config: Arc::new(config),
         };
-        let path = super::auth::percent_decoded(url.path()).replace('\'', r"'\''");
         Ok(Self {
             login,
-            command: format!("git-upload-pack '{path}'"),
+            command: upload_pack(&super::auth::percent_decoded(url.path()))?,
             limits,
             idle: Mutex::default(),
         })
@@ -202,12 +201,12 @@ impl GitRemote for SshRemote {
             let mut conversation = self.converse().await?;
             let refs = if conversation.server.is_v2 {
                 conversation.out.data_bytes(list_request(prefixes)).await.map_err(ssh_error)?;
-                conversation.incoming.refs(self.limits).await?
+                conversation.incoming.refs(prefixes, self.limits).await?
             } else {
-                conversation.server.refs.clone()
+                filtered(&conversation.server.refs, prefixes)
             };
             self.keep(conversation);
-            Ok(filtered(&refs, prefixes))
+            Ok(refs)
         }
         .boxed()
     }
@@ -237,7 +236,8 @@ impl GitRemote for SshRemote {
             let mut conversation = self.converse().await?;
             let question = fetch_request(&request, &conversation.server);
             conversation.out.data_bytes(question).await.map_err(ssh_error)?;
-            let objects = conversation.incoming.objects(&conversation.server, self.limits).await?;
+            let limits = self.limits.within(request.budget);
+            let objects = conversation.incoming.objects(&conversation.server, limits).await?;
             if conversation.server.is_v2 {
                 self.keep(conversation);
             }
@@ -245,6 +245,15 @@ impl GitRemote for SshRemote {
         }
         .boxed()
     }
+}
+
+/// The command for a path, which is one word of a shell and no option.
+fn upload_pack(path: &str) -> Result<String, Cause> {
+    if !path.starts_with('/') || path.contains(['\0', '\n', '\r']) {
+        return Err(Cause::Url(format!("{:?} is no path of a repository", shown(path))));
+    }
+    let quoted = path.replace('\'', r"'\''");
+    Ok(format!("git-upload-pack '{quoted}'"))
 }
 
 /// Compares the server's key with what is known of it.
@@ -281,7 +290,8 @@ impl client::Handler for HostCheck {
 }
 
 /// The library's algorithms, narrowed to what is allowed and to the kinds of keys that are known
-/// of the host, so that the server shows one of them.
+/// of the host, so that the server shows one of them. Host keys are not proved by SHA-1 unless the flag
+/// names `ssh-rsa`.
 fn preferred(options: &SshOptions, known: &KnownHosts) -> Result<Preferred, Cause> {
     let mut preferred = Preferred::DEFAULT;
     if !options.key_exchanges.is_empty() {
@@ -302,7 +312,8 @@ fn preferred(options: &SshOptions, known: &KnownHosts) -> Result<Preferred, Caus
         let is_known = |algorithm: &&Algorithm| {
             kinds.is_empty() || kinds.iter().any(|kind| same_kind(kind, algorithm))
         };
-        preferred.key.iter().filter(is_known).cloned().collect()
+        let is_safe = |algorithm: &&Algorithm| !matches!(algorithm, Algorithm::Rsa { hash: None });
+        preferred.key.iter().filter(is_safe).filter(is_known).cloned().collect()
     } else {
         let read = |name: &String| {
             Algorithm::new(name).map_err(|_| Cause::Ssh(format!("unsupported host key {name:?}")))
@@ -353,14 +364,45 @@ fn complained(text: &str) -> Cause {
         "does not appear to be a git repository",
         "could not be found",
     ];
-    let text = text.trim();
+    let text = shown(text);
     let lower = text.to_lowercase();
     if ABSENT.iter().any(|words| lower.contains(words)) {
-        return Cause::RepositoryNotFound(text.to_owned());
+        return Cause::RepositoryNotFound(text);
     }
-    Cause::Remote(text.to_owned())
+    Cause::Remote(text)
 }
 
 fn ssh_error(error: impl std::fmt::Display) -> Cause {
     Cause::Ssh(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_the_command() {
+        for (path, expected) in [
+            ("/org/app.git", Some("git-upload-pack '/org/app.git'")),
+            ("/a'; touch x; '", Some(r"git-upload-pack '/a'\''; touch x; '\'''")),
+            ("/$(touch x)`y`", Some("git-upload-pack '/$(touch x)`y`'")),
+            ("-oProxyCommand=x", None),
+            ("--upload-pack=x", None),
+            ("/a\ntouch x", None),
+            ("/a\0b", None),
+            ("", None),
+        ] {
+            assert_eq!(upload_pack(path).ok().as_deref(), expected, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn host_keys_are_not_proved_by_sha1_unless_the_flag_says_so() {
+        let known = KnownHosts::default();
+        let offered = |options: &SshOptions| preferred(options, &known).expect("known names").key;
+        let weak = Algorithm::Rsa { hash: None };
+        assert!(!offered(&SshOptions::default()).contains(&weak));
+        let legacy = SshOptions { host_keys: vec!["ssh-rsa".into()], ..SshOptions::default() };
+        assert!(offered(&legacy).contains(&weak));
+    }
 }

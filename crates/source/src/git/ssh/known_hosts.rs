@@ -27,8 +27,9 @@ pub(super) enum HostKey {
 }
 
 impl KnownHosts {
-    /// Reads what is about a host and a port. Lines that cannot be read are about nobody.
-    pub(super) fn parse(text: &str, host: &str, port: u16) -> Self {
+    /// Reads what is about a host and a port. Lines that cannot be read are about no host, unless they
+    /// revoke a key: then nothing is trusted. A revoked key is revoked for every host, as in Go's library.
+    pub(super) fn parse(text: &str, host: &str, port: u16) -> Result<Self, String> {
         let name = if port == super::PORT { host.to_owned() } else { format!("[{host}]:{port}") };
         let mut known = Self::default();
         for line in text.lines().map(str::trim) {
@@ -42,17 +43,21 @@ impl KnownHosts {
             let mut words = rest.split_whitespace();
             let (Some(hosts), Some(kind), Some(data)) = (words.next(), words.next(), words.next())
             else {
+                if marker == "revoked" {
+                    return Err(unread(line));
+                }
                 continue;
             };
-            // An authority signs certificates; plain keys are not its matter.
-            if marker == "cert-authority" || !names(hosts, &name) {
-                continue;
+            let key = PublicKey::from_openssh(&format!("{kind} {data}"));
+            match (marker, key) {
+                ("revoked", Ok(key)) => known.revoked.push(key.key_data().clone()),
+                ("revoked", Err(_)) => return Err(unread(line)),
+                ("", Ok(key)) if names(hosts, &name) => known.keys.push(key.key_data().clone()),
+                // An authority signs certificates, which are not taken; other markers mean nothing known.
+                _ => {}
             }
-            let Ok(key) = PublicKey::from_openssh(&format!("{kind} {data}")) else { continue };
-            let list = if marker == "revoked" { &mut known.revoked } else { &mut known.keys };
-            list.push(key.key_data().clone());
         }
-        known
+        Ok(known)
     }
 
     /// What a key is to the host.
@@ -72,6 +77,10 @@ impl KnownHosts {
     pub(super) fn algorithms(&self) -> Vec<Algorithm> {
         self.keys.iter().map(KeyData::algorithm).collect()
     }
+}
+
+fn unread(line: &str) -> String {
+    format!("knownhosts: a revoked key cannot be read: {:?}", crate::git::error::shown(line))
 }
 
 /// Whether the first field of a line means a host: a hash of its name, or patterns of which one
@@ -145,7 +154,7 @@ mod tests {
             format!("|1|{}|{}", BASE64_STANDARD.encode("salt"), BASE64_STANDARD.encode(hash));
         let text = format!(
             "# comment\n\na.test,b.test {ONE}\n*.wild.test,!bad.wild.test {ONE}\n\
-             [ported.test]:2222 {ONE}\n{hashed} {ONE}\n@revoked r.test {ONE}\n@cert-authority c.test {ONE}\n"
+             [ported.test]:2222 {ONE}\n{hashed} {ONE}\n@cert-authority c.test {ONE}\n"
         );
         let cases = [
             ("a.test", 22, HostKey::Known),
@@ -157,13 +166,29 @@ mod tests {
             ("a.test", 2222, HostKey::Unknown),
             ("hidden.test", 22, HostKey::Known),
             ("other.test", 22, HostKey::Unknown),
-            ("r.test", 22, HostKey::Revoked),
             ("c.test", 22, HostKey::Unknown),
         ];
+        let known = |host: &str, port: u16| KnownHosts::parse(&text, host, port).expect("read");
         for (host, port, expected) in cases {
-            let known = KnownHosts::parse(&text, host, port);
-            assert_eq!(known.judge(&key(ONE)), expected, "{host}:{port}");
+            assert_eq!(known(host, port).judge(&key(ONE)), expected, "{host}:{port}");
         }
-        assert_eq!(KnownHosts::parse(&text, "a.test", 22).judge(&key(TWO)), HostKey::Mismatch);
+        assert_eq!(known("a.test", 22).judge(&key(TWO)), HostKey::Mismatch);
+    }
+
+    #[test]
+    fn a_marker_never_makes_a_key_trusted() {
+        let cases = [
+            (format!("a.test {ONE}\n@revoked a.test {ONE}\n"), Some(HostKey::Revoked)),
+            // Revoked is revoked, whichever host the line names, in whichever order.
+            (format!("@revoked other.test {ONE}\na.test {ONE}\n"), Some(HostKey::Revoked)),
+            (format!("@revokd a.test {ONE}\n"), Some(HostKey::Unknown)),
+            (format!("@cert-authority *.test {ONE}\n"), Some(HostKey::Unknown)),
+            (format!("a.test {ONE}\n@revoked a.test ssh-ed25519 AAAA\n"), None),
+            (format!("a.test {ONE}\n@revoked a.test\n"), None),
+        ];
+        for (text, expected) in cases {
+            let found = KnownHosts::parse(&text, "a.test", 22).map(|known| known.judge(&key(ONE)));
+            assert_eq!(found.ok(), expected, "{text}");
+        }
     }
 }
