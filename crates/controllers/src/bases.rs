@@ -154,6 +154,7 @@ async fn repository(
             url: url.clone(),
             reference,
             last_observed: None,
+            previous: None,
             recurse_submodules: *submodules,
             sparse: Vec::new(),
             timeout: TIMEOUT,

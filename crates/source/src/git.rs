@@ -8,8 +8,9 @@
 //!        Cloned::Checkout { commit, tag, revision, files } ──▶ verify (signature.rs) ──▶ archive::pack
 //! ```
 //!
-//! **Invariants:** an object's name is computed from its content; nothing a remote sends is trusted
-//! in size or shape; files are taken from commits, never from a remote's word.
+//! **Invariants:** an object's name is computed from its content, and content that was made to collide is
+//! refused; nothing a remote sends is trusted in size or shape; commits are found by objects, never by a
+//! remote's word.
 
 mod auth;
 mod clone;
@@ -24,8 +25,10 @@ mod memory;
 mod network;
 mod object;
 pub mod pack;
+mod peel;
 mod pktline;
 mod protocol;
+mod ref_list;
 mod remote;
 mod serve;
 mod signature;
@@ -35,7 +38,7 @@ mod tree;
 
 pub(crate) use auth::percent_decoded;
 pub use auth::{AuthError, GitAuth};
-pub use clone::{Checkout, CloneRequest, Cloned, Reference, ReferencingTag, clone};
+pub use clone::{Checkout, CloneRequest, Cloned, History, Reference, ReferencingTag, clone};
 pub use codecommit::{CodeCommitError, codecommit_auth, codecommit_region};
 pub use commit::{Commit, Identity, Tag};
 pub use error::{Cause, GitError};
@@ -45,8 +48,8 @@ pub use memory::{MemoryTransport, Trouble};
 pub use network::GitOverNetwork;
 pub use object::{Object, ObjectId, ObjectKind, Objects};
 pub use pack::GitLimits;
-pub use remote::{FetchRequest, GitRemote, GitTransport, ObjectFilter, RemoteRef};
+pub use remote::{Budget, FetchRequest, GitRemote, GitTransport, ObjectFilter, RemoteRef};
 pub use serve::GitServer;
-pub use signature::{TrustedKeys, VerifyError, VerifyMode, verify};
+pub use signature::{TagName, TrustedKeys, VerifyError, VerifyMode, VerifyRules, verify};
 pub use ssh::{KeyAlgorithm, KeyPair, KeyPairError, ScanError, SshOptions, scan_host_key};
 pub use tree::{Gitlink, Worktree, checkout};

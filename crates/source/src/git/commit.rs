@@ -33,6 +33,8 @@ pub struct Commit {
     pub message: String,
     /// The armored signature; empty where there is none.
     pub signature: String,
+    /// How many signatures it has: one that counts has to be the only one.
+    pub signatures: usize,
     /// The commit without its signature: what was signed.
     pub payload: Vec<u8>,
 }
@@ -81,9 +83,10 @@ impl Commit {
             committer: Identity::default(),
             message: String::new(),
             signature: String::new(),
+            signatures: 0,
             payload: Vec::with_capacity(data.len()),
         };
-        let mut has_tree = false;
+        let mut order = HeaderOrder::new("commit", id, COMMIT_HEADERS);
         let (headers, message) = split_headers(data);
         let mut key: &[u8] = b"";
         for line in headers {
@@ -93,17 +96,18 @@ impl Commit {
             if starts {
                 key = name;
             }
+            if starts {
+                order.take(key)?;
+            }
             match key {
                 b"gpgsig" => {
+                    commit.signatures += usize::from(starts);
                     commit.signature.push_str(&String::from_utf8_lossy(value));
                     commit.signature.push('\n');
                     continue;
                 }
                 b"gpgsig-sha256" => continue,
-                b"tree" if starts => {
-                    commit.tree = id_of(value)?;
-                    has_tree = true;
-                }
+                b"tree" if starts => commit.tree = id_of(value)?,
                 b"parent" if starts => commit.parents.push(id_of(value)?),
                 b"author" if starts => commit.author = Identity::parse(value),
                 b"committer" if starts => commit.committer = Identity::parse(value),
@@ -112,9 +116,7 @@ impl Commit {
             commit.payload.extend_from_slice(line);
             commit.payload.push(b'\n');
         }
-        if !has_tree {
-            return Err(malformed(format!("commit {id} has no tree")));
-        }
+        order.finish()?;
         if let Some(message) = message {
             commit.payload.push(b'\n');
             commit.payload.extend_from_slice(message);
@@ -151,8 +153,10 @@ impl Tag {
         let (mut target, mut target_kind) = (None, None);
         let mut name = String::new();
         let mut tagger = Identity::default();
+        let mut order = HeaderOrder::new("tag", id, TAG_HEADERS);
         for line in headers {
             let (key, value) = split_once(line, b' ');
+            order.take(key)?;
             match key {
                 b"object" => target = Some(id_of(value)?),
                 b"type" => target_kind = ObjectKind::of_name(&String::from_utf8_lossy(value)),
@@ -161,6 +165,7 @@ impl Tag {
                 _ => {}
             }
         }
+        order.finish()?;
         let (Some(target), Some(target_kind)) = (target, target_kind) else {
             return Err(malformed(format!("tag {id} points at nothing")));
         };
@@ -193,6 +198,84 @@ impl Identity {
             when: when.unwrap_or_default(),
         }
     }
+}
+
+/// The header lines that git reads by their place. Git stops where the next one does not come, and
+/// never looks for them again: what comes later under the same name would be read by us alone.
+const COMMIT_HEADERS: &[Header] = &[
+    Header { name: b"tree", repeats: false, needed: true },
+    Header { name: b"parent", repeats: true, needed: false },
+    Header { name: b"author", repeats: false, needed: false },
+    Header { name: b"committer", repeats: false, needed: false },
+];
+const TAG_HEADERS: &[Header] = &[
+    Header { name: b"object", repeats: false, needed: true },
+    Header { name: b"type", repeats: false, needed: true },
+    Header { name: b"tag", repeats: false, needed: false },
+    Header { name: b"tagger", repeats: false, needed: false },
+];
+
+struct Header {
+    name: &'static [u8],
+    repeats: bool,
+    needed: bool,
+}
+
+/// Holds the header lines of an object to their order.
+struct HeaderOrder {
+    object: &'static str,
+    id: ObjectId,
+    headers: &'static [Header],
+    /// The header that may come next.
+    next: usize,
+    /// Whether other headers have begun, behind which none of ours may come.
+    is_over: bool,
+}
+
+impl HeaderOrder {
+    fn new(object: &'static str, id: ObjectId, headers: &'static [Header]) -> Self {
+        Self { object, id, headers, next: 0, is_over: false }
+    }
+
+    fn take(&mut self, name: &[u8]) -> Result<(), Cause> {
+        let Some(place) = self.headers.iter().position(|header| header.name == name) else {
+            self.is_over = true;
+            return Ok(());
+        };
+        let skipped = self.headers.get(self.next..place).unwrap_or_default();
+        if self.is_over || place < self.next || skipped.iter().any(|header| header.needed) {
+            return Err(self.broken(name));
+        }
+        self.next = if self.headers.get(place).is_some_and(|header| header.repeats) {
+            place
+        } else {
+            place + 1
+        };
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), Cause> {
+        let missing = self.headers.get(self.next..).unwrap_or_default();
+        match missing.iter().find(|header| header.needed) {
+            Some(header) => {
+                let name = String::from_utf8_lossy(header.name);
+                Err(malformed(format!("{} {} has no {name}", self.object, self.id)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn broken(&self, name: &[u8]) -> Cause {
+        let name = String::from_utf8_lossy(name);
+        malformed(format!("{} {} has its {name} header out of place", self.object, self.id))
+    }
+}
+
+/// The parents of a commit, which come right after its tree.
+pub(super) fn parents(data: &[u8]) -> Result<Vec<ObjectId>, Cause> {
+    let (headers, _) = split_headers(data);
+    let lines = headers.skip(1).map(|line| split_once(line, b' '));
+    lines.take_while(|(name, _)| *name == b"parent").map(|(_, id)| id_of(id)).collect()
 }
 
 /// The header lines, and the message after the empty line.

@@ -70,6 +70,14 @@ pub enum GitHubAppError {
         /// What it says of a user.
         user: String,
     },
+    /// The repository is somewhere else than the API.
+    #[error("a token of the GitHub App at '{api}' is not for '{host}'")]
+    ForeignHost {
+        /// The API.
+        api: String,
+        /// The repository's host.
+        host: String,
+    },
     /// The API refuses.
     #[error("{method} {url}: {status} {message}")]
     Refused {
@@ -125,6 +133,22 @@ impl GitHubApp {
             api.push('/');
         }
         Ok(Self { id, installation, key: read_key(&pem)?, api })
+    }
+
+    /// Whether tokens are for repositories at an address: those of `api.github.com` are for `github.com`,
+    /// and a server of one's own has its API and its repositories under one name.
+    pub fn serves(&self, url: &Url) -> Result<(), GitHubAppError> {
+        let api = Url::parse(&self.api).ok();
+        let api_host = api.as_ref().and_then(Url::host_str).unwrap_or_default();
+        let host = url.host_str().unwrap_or_default();
+        let is_plain = api.as_ref().is_some_and(|api| api.scheme() == "http");
+        let is_protected = url.scheme() == "https" || is_plain;
+        let is_same = host == api_host || api_host.strip_prefix("api.") == Some(host);
+        if is_protected && is_same && !host.is_empty() {
+            return Ok(());
+        }
+        let host = format!("{}://{host}", url.scheme());
+        Err(GitHubAppError::ForeignHost { api: api_host.to_owned(), host })
     }
 
     /// Asks for a new token. The client has the proxy and the trust; tokens are the caller's to keep

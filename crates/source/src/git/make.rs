@@ -166,6 +166,7 @@ impl Repository {
     /// The objects of a fetch, in order of their names, and the commits whose parents were cut off.
     pub fn select(&self, request: &FetchRequest) -> Result<Selection, Cause> {
         let mut selection = Selection::default();
+        let known = self.known(&request.haves);
         let mut commits: Vec<(ObjectId, u32)> = Vec::new();
         for want in &request.wants {
             self.start(*want, request, &mut selection, &mut commits)?;
@@ -174,7 +175,7 @@ impl Repository {
         let mut level = 0;
         while let Some((id, depth)) = commits.get(level).copied() {
             level += 1;
-            if !selection.ids.insert(id) {
+            if known.contains(&id) || !selection.ids.insert(id) {
                 continue;
             }
             let commit = Commit::find(&self.objects, id)?;
@@ -190,6 +191,19 @@ impl Repository {
             commits.extend(commit.parents.into_iter().map(|parent| (parent, depth + 1)));
         }
         Ok(selection)
+    }
+
+    /// Some commits and all that they descend from.
+    fn known(&self, haves: &[ObjectId]) -> BTreeSet<ObjectId> {
+        let mut known = BTreeSet::new();
+        let mut open = haves.to_vec();
+        while let Some(id) = open.pop() {
+            let Ok(commit) = Commit::find(&self.objects, id) else { continue };
+            if known.insert(id) {
+                open.extend(commit.parents);
+            }
+        }
+        known
     }
 
     /// The objects of a selection.

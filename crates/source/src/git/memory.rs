@@ -130,7 +130,7 @@ impl GitRemote for MemoryRemote {
             self.with(|repository| {
                 let mut objects = Objects::default();
                 for object in repository.selected(&repository.select(&request)?) {
-                    objects.insert(object.kind, object.data.clone());
+                    objects.receive(object.kind, object.data.clone())?;
                 }
                 Ok(objects)
             })

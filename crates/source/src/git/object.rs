@@ -5,8 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use bytes::Bytes;
+use sha1_checked::{Digest as _, Sha1};
 
-use super::error::{Cause, malformed};
+use super::error::{Cause, malformed, shown};
 use crate::artifact::hex;
 
 /// The SHA-1 name of an object.
@@ -42,8 +43,31 @@ pub struct Objects {
     by_id: HashMap<ObjectId, Object>,
 }
 
+/// Computes names, and notices content that was made to have the name of another.
+#[derive(Default)]
+struct Hasher(Sha1);
+
+impl Hasher {
+    fn of(kind: ObjectKind, data: &[u8]) -> Self {
+        let mut hasher = Self::default();
+        hasher.feed(format!("{} {}\0", kind.name(), data.len()).as_bytes());
+        hasher.feed(data);
+        hasher
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(self) -> Result<ObjectId, Cause> {
+        let result = self.0.try_finalize();
+        let id = ObjectId((*result.hash()).into());
+        if result.has_collision() { Err(Cause::Collision(id.to_string())) } else { Ok(id) }
+    }
+}
+
 impl ObjectId {
-    /// The name of an object.
+    /// The name of an object of our own. What others send goes through [`Objects::receive`].
     pub fn of(kind: ObjectKind, data: &[u8]) -> Self {
         let mut context = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
         context.update(format!("{} {}\0", kind.name(), data.len()).as_bytes());
@@ -85,7 +109,7 @@ impl FromStr for ObjectId {
         let mut id = [0; 20];
         let bytes = text.as_bytes();
         if bytes.len() != 40 {
-            return Err(malformed(format!("{text:?} is not an object name")));
+            return Err(malformed(format!("{:?} is not an object name", shown(text))));
         }
         for (out, pair) in id.iter_mut().zip(bytes.chunks_exact(2)) {
             let [Some(high), Some(low)] = [pair[0], pair[1]].map(digit) else {
@@ -117,7 +141,14 @@ impl ObjectKind {
 }
 
 impl Objects {
-    /// Adds an object and says its name.
+    /// Adds an object that somebody sent, unless it was made to collide with another.
+    pub fn receive(&mut self, kind: ObjectKind, data: Bytes) -> Result<ObjectId, Cause> {
+        let id = Hasher::of(kind, &data).finish()?;
+        self.by_id.entry(id).or_insert(Object { kind, data });
+        Ok(id)
+    }
+
+    /// Adds an object of our own and says its name.
     pub fn insert(&mut self, kind: ObjectKind, data: impl Into<Bytes>) -> ObjectId {
         let data = data.into();
         let id = ObjectId::of(kind, &data);
@@ -161,5 +192,42 @@ impl Objects {
             ))),
             None => Err(Cause::ObjectNotFound(id.to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginnings of the two files of 2017 that have the same SHA-1.
+    const SHATTERED: [&[u8]; 2] =
+        [include_bytes!("object/shattered-1.bin"), include_bytes!("object/shattered-2.bin")];
+
+    #[test]
+    fn content_that_was_made_to_collide_has_no_name() {
+        let plain = |bytes: &[u8]| {
+            ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, bytes).as_ref().to_vec()
+        };
+        assert_ne!(SHATTERED[0], SHATTERED[1]);
+        assert_eq!(plain(SHATTERED[0]), plain(SHATTERED[1]), "published as a collision");
+        for bytes in SHATTERED {
+            let mut hasher = Hasher::default();
+            hasher.feed(bytes);
+            let error = hasher.finish().expect_err("a collision");
+            assert!(error.to_string().contains("SHA-1 collision"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_received_has_the_name_that_git_gives() {
+        let mut objects = Objects::default();
+        for (kind, data) in
+            [(ObjectKind::Blob, "hello\n".to_owned()), (ObjectKind::Tree, String::new())]
+        {
+            let id = objects.receive(kind, data.clone().into()).expect("no collision");
+            assert_eq!(id, ObjectId::of(kind, data.as_bytes()));
+        }
+        let id = ObjectId::of(ObjectKind::Blob, b"hello\n");
+        assert_eq!(id.to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
     }
 }

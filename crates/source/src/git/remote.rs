@@ -28,10 +28,24 @@ pub struct RemoteRef {
 pub struct FetchRequest {
     /// The objects to start from.
     pub wants: Vec<ObjectId>,
+    /// Commits whose history may be left out. A remote that does not know them sends everything.
+    pub haves: Vec<ObjectId>,
     /// How many commits deep; all of the history where absent.
     pub depth: Option<u32>,
     /// What to leave out, if the remote can.
     pub filter: Option<ObjectFilter>,
+    /// How much of it is taken.
+    pub budget: Budget,
+}
+
+/// How much a fetch may bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Budget {
+    /// As much as a repository may.
+    #[default]
+    Repository,
+    /// Less: commits that are looked at and thrown away.
+    History,
 }
 
 /// What a remote may leave out.

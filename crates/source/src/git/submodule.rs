@@ -1,12 +1,15 @@
 //! Submodules: where `.gitmodules` says they are, at the commit that the directory names.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use reqwest::Url;
 
 use super::auth::GitAuth;
+use super::clone::without_password;
 use super::commit::Commit;
-use super::error::{Cause, GitError, malformed};
+use super::error::{Cause, GitError, malformed, shown};
 use super::remote::{FetchRequest, GitTransport};
 use super::tree::{self, Gitlink, Worktree};
 use crate::tree::SourceTree;
@@ -14,16 +17,34 @@ use crate::tree::SourceTree;
 /// Submodules may lie as deep in each other, as go-git has it.
 const DEEPEST: u32 = 10;
 
+/// A checkout may have as many, those of submodules included: each costs a connection and a copy of its
+/// files, and one that holds two of the next doubles at every level.
+const MOST: u32 = 500;
+
 /// The repository that submodules belong to.
-pub(super) struct Parent<'a> {
-    pub(super) transport: &'a dyn GitTransport,
-    pub(super) url: String,
-    pub(super) auth: GitAuth,
-    pub(super) depth: u32,
+struct Parent<'a> {
+    transport: &'a dyn GitTransport,
+    url: String,
+    auth: GitAuth,
+    depth: u32,
+    /// How many submodules the whole checkout has so far.
+    count: &'a AtomicU32,
 }
 
-/// Checks submodules out into their places.
-pub(super) fn check_out<'a>(
+/// Checks the submodules of a repository out into their places, and theirs.
+pub(super) async fn check_out_all(
+    transport: &dyn GitTransport,
+    (url, auth): (&str, &GitAuth),
+    files: &mut SourceTree,
+    links: &[Gitlink],
+) -> Result<(), GitError> {
+    let count = AtomicU32::new(0);
+    let (url, auth) = (url.to_owned(), auth.clone());
+    let parent = Parent { transport, url, auth, depth: 0, count: &count };
+    check_out(&parent, files, links).await
+}
+
+fn check_out<'a>(
     parent: &'a Parent<'a>,
     files: &'a mut SourceTree,
     links: &'a [Gitlink],
@@ -39,6 +60,14 @@ pub(super) fn check_out<'a>(
             let Some(module) = modules.iter().find(|module| module.path == link.path) else {
                 continue;
             };
+            if parent.count.fetch_add(1, Ordering::Relaxed) >= MOST {
+                let limit = u64::from(MOST);
+                return Err(parent.failed(Cause::TooLarge { what: "submodules", limit }));
+            }
+            if !is_module_name(&module.name) {
+                let name = shown(&module.name);
+                return Err(parent.failed(malformed(format!("invalid submodule name {name:?}"))));
+            }
             let mut tree = fetch(parent, module, link).await?;
             let failed = |error: crate::tree::TreeError| {
                 parent.failed(malformed(format!("submodule '{}': {error}", link.path)))
@@ -64,11 +93,11 @@ async fn fetch(
     let auth = parent.auth.for_submodule(&parent_url, &url);
     let remote = parent.transport.open(url.as_str(), &auth).map_err(failed)?;
     let wants = if remote.can_want_any().await.map_err(failed)? {
-        FetchRequest { wants: vec![link.commit], depth: Some(1), filter: None }
+        FetchRequest { wants: vec![link.commit], depth: Some(1), ..FetchRequest::default() }
     } else {
         let refs = remote.list_refs(&["refs/heads/".to_owned()]).await.map_err(failed)?;
         let wants = refs.into_iter().map(|found| found.id).collect();
-        FetchRequest { wants, depth: None, filter: None }
+        FetchRequest { wants, ..FetchRequest::default() }
     };
     let objects = remote.fetch(wants).await.map_err(failed)?;
     let commit = Commit::find(&objects, link.commit).map_err(failed)?;
@@ -80,6 +109,7 @@ async fn fetch(
             url: url.to_string(),
             auth,
             depth: parent.depth + 1,
+            count: parent.count,
         };
         check_out(&inner, &mut files, &submodules).await?;
     }
@@ -89,8 +119,14 @@ async fn fetch(
 impl Parent<'_> {
     /// What cannot be fetched for a repository is a failure of its own.
     fn failed(&self, source: Cause) -> GitError {
-        GitError::Clone { url: self.url.clone(), source }
+        GitError::Clone { url: without_password(&self.url), source }
     }
+}
+
+/// Whether a name stays inside of `.git/modules`, where git keeps what belongs to a submodule.
+fn is_module_name(name: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    name.split(['/', '\\']).all(is_part) && !name.contains(char::is_control)
 }
 
 /// Where git keeps what belongs to a submodule, as seen from its directory.

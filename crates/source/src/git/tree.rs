@@ -2,7 +2,7 @@
 
 use sluice_base::limits::{LimitError, TreeBudget, TreeLimits, shortened};
 
-use super::error::{Cause, malformed};
+use super::error::{Cause, malformed, shown};
 use super::object::{ObjectId, ObjectKind, Objects};
 use crate::tree::{Node, SourceTree, TreeError, is_part};
 
@@ -163,6 +163,12 @@ fn entries(mut data: &[u8]) -> Result<Vec<Entry>, Cause> {
         }
         entries.push(Entry { mode: mode.ok_or_else(broken)?, name, id });
         data = rest.get(21..).unwrap_or_default();
+    }
+    // Git shows one of two entries with the same name, and it need not be the one that is written here.
+    let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(malformed(format!("two entries with the name {:?}", shown(twice[0]))));
     }
     Ok(entries)
 }

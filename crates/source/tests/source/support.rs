@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use sluice_source::artifact::Revision;
 use sluice_source::git::{
-    Checkout, CloneRequest, Cloned, GitAuth, GitError, GitLimits, GitOverNetwork, GitTransport,
-    Identity, Reference, SshOptions,
+    Checkout, CloneRequest, Cloned, Commit, GitAuth, GitError, GitLimits, GitOverNetwork,
+    GitTransport, History, Identity, Reference, SshOptions, TrustedKeys, VerifyRules, verify,
 };
 use sluice_source::network::Network;
 use sluice_source::tree::{Node, SourceTree};
@@ -20,6 +21,32 @@ pub(crate) fn somebody(seconds: i64) -> Identity {
     Identity::new("Some Body", "some@body.test", when)
 }
 
+pub(crate) fn later(days: i64) -> Timestamp {
+    Timestamp::now() + SignedDuration::from_hours(24 * days)
+}
+
+/// What is said about a checkout that has to be signed.
+pub(crate) fn verified(
+    checkout: &Checkout,
+    rules: impl Into<VerifyRules>,
+    keys: &TrustedKeys,
+    now: Timestamp,
+) -> Result<String, String> {
+    verify(checkout, rules, keys, now).map_err(|error| error.to_string())
+}
+
+/// A checkout of a commit without its files.
+pub(crate) fn bare_checkout(commit: Commit) -> Checkout {
+    Checkout {
+        commit,
+        reference: "refs/heads/main".to_owned(),
+        tag: None,
+        revision: Revision::default(),
+        history: History::Unasked,
+        files: SourceTree::default(),
+    }
+}
+
 pub(crate) fn network() -> GitOverNetwork {
     GitOverNetwork::new(Network::new(), SshOptions::default(), GitLimits::default())
 }
@@ -29,6 +56,7 @@ pub(crate) fn request(url: &str, reference: Reference) -> CloneRequest {
         url: url.to_owned(),
         reference,
         last_observed: None,
+        previous: None,
         recurse_submodules: false,
         sparse: Vec::new(),
         timeout: Duration::from_secs(20),

@@ -153,17 +153,22 @@ fn fetch_request(lines: &[String]) -> Result<FetchRequest, Cause> {
         match word {
             // In version 0 the first one is followed by what the client can do.
             "want" => request.wants.push(value.get(..40).unwrap_or(value).parse()?),
+            "have" => request.haves.push(value.parse()?),
             "deepen" => request.depth = value.parse().ok(),
             "filter" if value == "blob:none" => request.filter = Some(ObjectFilter::Blobs),
             "filter" if value == "tree:0" => request.filter = Some(ObjectFilter::Trees),
             _ => {}
         }
     }
+    // Only for commits alone: a shallow client has not all that its commits lead to.
+    if request.filter != Some(ObjectFilter::Trees) {
+        request.haves.clear();
+    }
     Ok(request)
 }
 
-/// Whether the client wants to find out what both have. Nothing is negotiated here: whoever
-/// fetches again gets all of it.
+/// Whether the client wants to find out what both have. Nothing is negotiated here: a client that
+/// fetches files again gets all of them.
 fn goes_on(lines: &[String]) -> bool {
     !lines.iter().any(|line| line == "done")
 }
