@@ -1,15 +1,17 @@
 //! GitRepositories: from an address to an artifact in the store.
 //!
 //! ```text
-//! credentials ─▶ includes ─▶ clone, or nothing new ─▶ verify ─▶ pack and store
+//! credentials ─▶ includes ─▶ clone, or nothing new ─▶ verify ─▶ history ─▶ pack and store
 //! ```
 //!
 //! Start reading at `reconcile.rs`; what is before and after is in [`crate::sourcing`].
 
 mod credentials;
 mod fetch;
+mod history;
 mod includes;
 mod reconcile;
+mod verification;
 
 use std::time::Duration;
 

@@ -10,6 +10,7 @@
 
 mod artifact;
 mod cloud;
+mod memory;
 mod pass;
 mod reconcile;
 mod secrets;
@@ -45,6 +46,7 @@ use crate::sources::Source;
 use crate::waking::Wakes;
 
 pub(crate) use cloud::NO_ACCOUNTS;
+use memory::Memory;
 pub(crate) use pass::Pass;
 pub(crate) use secrets::Data;
 pub use status::{Common, SourceStatus};
@@ -119,6 +121,8 @@ pub struct SourceController<K: SourceKind> {
     pub(crate) context: Context,
     pub(crate) workshop: Workshop,
     pub(crate) store: Arc<Store<K>>,
+    /// What each artifact was verified with.
+    pub(crate) verified: Memory,
     queue: Arc<Queue>,
     index: Index,
     listener: Arc<Listener<K>>,
@@ -134,13 +138,15 @@ impl<K: SourceKind> SourceController<K> {
         queue: Arc<Queue>,
         listener: Arc<Listener<K>>,
     ) -> Self {
-        Self { context, workshop, store, queue, index: Index::default(), listener }
+        let (verified, index) = (Memory::default(), Index::default());
+        Self { context, workshop, store, verified, queue, index, listener }
     }
 
     /// A source is gone, or somebody else's by now.
     pub fn forget(&self, key: &Key) {
         self.index.set(key, []);
         self.queue.forget(key);
+        self.verified.forget(key);
         for metric in [&RECONCILE_DURATION, &ARTIFACT_SIZE, &SUSPENDED] {
             let labels = [K::DEFINITION.kind, &key.name, &key.namespace];
             self.context.metrics.forget(metric, &labels);

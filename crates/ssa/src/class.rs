@@ -1,6 +1,7 @@
 //! Whose job it is to fix a failure.
 
 use sluice_api::names::reasons;
+use sluice_api::names::sluice::reasons::{HISTORY_REWRITTEN, HISTORY_UNKNOWN};
 
 /// Whose job it is to fix a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +59,9 @@ impl ErrorClass {
             | reasons::VALIDATION_FAILED => Self::DesiredState,
             reasons::ACCESS_DENIED
             | reasons::FEATURE_GATE_DISABLED
-            | reasons::VERIFICATION_ERROR => Self::Policy,
+            | reasons::VERIFICATION_ERROR
+            | HISTORY_REWRITTEN
+            | HISTORY_UNKNOWN => Self::Policy,
             reasons::DEPENDENCY_NOT_READY => Self::Dependency,
             reasons::HEALTH_CHECK_FAILED => Self::Health,
             _ => return None,

@@ -19,6 +19,10 @@ super::words! {
     SUSPENDED_BY = "sluice.dev/suspended-by";
     /// The greatest share of applied objects that one reconciliation may delete.
     PRUNE_GUARD = "sluice.dev/prune-guard";
+    /// `exact` or `ignore`: whether a signed tag has to be named as the reference that it was found by.
+    VERIFY_TAG_NAME = "sluice.dev/verify-tag-name";
+    /// `report` or `refuse`: what to do about a branch or tag that no longer leads back to the last artifact.
+    REWRITTEN_HISTORY = "sluice.dev/rewritten-history";
     /// On events that tell of a failure: whose job it is to fix it.
     ERROR_CLASS = "sluice.dev/error-class";
 }
@@ -44,6 +48,10 @@ pub mod reasons {
     pub const LIMIT_REACHED: &str = "LimitReached";
     /// Somebody else holds the object.
     pub const CLAIMED: &str = "Claimed";
+    /// A branch or tag no longer leads back to the commit of the last artifact.
+    pub const HISTORY_REWRITTEN: &str = "HistoryRewritten";
+    /// It could not be found out whether it does.
+    pub const HISTORY_UNKNOWN: &str = "HistoryUnknown";
     /// Objects are written for API versions of Flux that are served no longer.
     pub const OUTDATED_VERSION: &str = "OutdatedVersion";
 }

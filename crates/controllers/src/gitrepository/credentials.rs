@@ -61,7 +61,7 @@ impl GitRepositories {
                 if !GitHubApp::is_in(&data) {
                     return Err(Stop::fetch(INVALID_PROVIDER_CONFIGURATION, NO_APP));
                 }
-                let token = self.app_token(&data, &auth).await.map_err(|error| {
+                let token = self.app_token(&url, &data, &auth).await.map_err(|error| {
                     refused(format!("failed to configure authentication options: {error}"))
                 })?;
                 APP_USERNAME.clone_into(&mut auth.username);
@@ -120,9 +120,10 @@ impl GitRepositories {
         Ok(auth)
     }
 
-    /// A token of a GitHub App, good for an hour.
-    async fn app_token(&self, data: &Data, auth: &GitAuth) -> Result<String, String> {
+    /// A token of a GitHub App, good for an hour; only for repositories of the server that gives it.
+    async fn app_token(&self, url: &Url, data: &Data, auth: &GitAuth) -> Result<String, String> {
         let app = GitHubApp::from_secret(data).map_err(|error| error.to_string())?;
+        app.serves(url).map_err(|error| error.to_string())?;
         let options = HttpOptions {
             tls: auth.tls.clone(),
             proxy: auth.proxy.clone(),

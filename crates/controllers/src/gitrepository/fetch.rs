@@ -1,20 +1,16 @@
-//! From a repository to a verified checkout.
+//! From a repository to a checkout, or to the news that there is nothing new.
 
 use std::time::Duration;
 
-use sluice_api::names::conditions::{ARTIFACT_IN_STORAGE, SOURCE_VERIFIED};
-use sluice_api::names::reasons::{GIT_OPERATION_FAILED, SUCCEEDED, VERIFICATION_ERROR};
+use sluice_api::names::conditions::ARTIFACT_IN_STORAGE;
+use sluice_api::names::reasons::GIT_OPERATION_FAILED;
 use sluice_api::shared::artifact::Artifact;
-use sluice_api::shared::condition::ConditionStatus;
 use sluice_api::source::gitrepository::{GitRepositorySpec, GitRepositoryStatus};
 use sluice_base::duration::GoDuration;
-use sluice_runtime::events::Severity;
 use sluice_source::artifact::Revision;
-use sluice_source::git::{
-    Checkout, CloneRequest, Cloned, GitAuth, GitError, Reference, TrustedKeys, VerifyMode, clone,
-    verify,
-};
+use sluice_source::git::{CloneRequest, Cloned, GitAuth, GitError, Reference, clone};
 
+use super::verification::needs_verification;
 use super::{GitPass, GitRepositories};
 use crate::sourcing::Stop;
 
@@ -32,10 +28,15 @@ impl GitRepositories {
         let spec = &pass.object.spec;
         let known = pass.status.artifact.as_ref();
         let known = known.filter(|_| pass.conditions.is_true(ARTIFACT_IN_STORAGE));
+        let known = known.map(|artifact| Revision::new(artifact.revision.clone()));
         let mut request = request(spec);
+        request.previous.clone_from(&known);
         // What else goes into an artifact has to be the same too, or the files are needed.
-        if !content_changed(spec, &pass.status, included) {
-            request.last_observed = known.map(|artifact| Revision::new(artifact.revision.clone()));
+        if let Some(known) = known
+            && !content_changed(spec, &pass.status, included)
+            && self.is_verified(pass, &known).await
+        {
+            request.last_observed = Some(known);
         }
         let cloned = clone(&*self.workshop.transport, &request, auth).await.map_err(|error| {
             let words = match error {
@@ -48,37 +49,6 @@ impl GitRepositories {
             return Err(Stop::fetch("EmptyGitRepository", "git repository is empty"));
         }
         Ok(cloned)
-    }
-
-    /// Verifies signatures if the spec asks for it.
-    pub(super) async fn verify(
-        &self,
-        pass: &mut GitPass<'_>,
-        checkout: &Checkout,
-    ) -> Result<(), Stop> {
-        let Some(wanted) = pass.object.spec.verify.clone() else {
-            pass.status.source_verification_mode = None;
-            pass.conditions.remove(SOURCE_VERIFIED);
-            return Ok(());
-        };
-        let name = wanted.mode.as_ref().map_or("HEAD", |mode| mode.as_str());
-        let name = if name == "head" { "HEAD" } else { name };
-        let mode = VerifyMode::of_name(name).unwrap_or(VerifyMode::Head);
-        let data = self.secret(pass, &wanted.secret_ref.name).await.map_err(|error| {
-            Stop::unverified(
-                VERIFICATION_ERROR,
-                format!("public keys secret error: {error}"),
-                false,
-            )
-        })?;
-        let keys = TrustedKeys::from_secret(&data);
-        let message = verify(checkout, mode, &keys, self.context.clock.now()).map_err(|error| {
-            Stop::unverified(error.reason(), error.to_string(), error.is_stalling())
-        })?;
-        pass.status.source_verification_mode = Some(name.to_owned());
-        pass.conditions.set(SOURCE_VERIFIED, ConditionStatus::True, SUCCEEDED, &message);
-        pass.event(Severity::Trace, SUCCEEDED, &message);
-        Ok(())
     }
 }
 
@@ -95,6 +65,7 @@ fn request(spec: &GitRepositorySpec) -> CloneRequest {
             commit: reference.commit.unwrap_or_default(),
         },
         last_observed: None,
+        previous: None,
         recurse_submodules: spec.recurse_submodules.unwrap_or(false),
         sparse: sparse.map(|path| path.strip_prefix("./").unwrap_or(path).to_owned()).collect(),
         timeout: spec.timeout.map_or(TIMEOUT, GoDuration::to_std),
@@ -126,18 +97,6 @@ pub(super) fn included_changed(before: &[Artifact], now: &[Artifact]) -> bool {
         revision(before).is_same(&revision(now)) && before.digest == now.digest
     };
     before.len() != now.len() || !before.iter().zip(now).all(is_same)
-}
-
-/// Whether less was verified than is asked for now.
-fn needs_verification(spec: &GitRepositorySpec, status: &GitRepositoryStatus) -> bool {
-    let Some(wanted) = &spec.verify else { return false };
-    let mode = wanted.mode.as_ref().map_or("HEAD", |mode| mode.as_str());
-    match status.source_verification_mode.as_deref() {
-        None => true,
-        Some("Tag") => mode != "Tag",
-        Some("HEAD") => matches!(mode, "Tag" | "TagAndHEAD"),
-        Some(_) => false,
-    }
 }
 
 /// An error with all its causes.

@@ -12,7 +12,7 @@ use sluice_source::git::{Checkout, Cloned};
 use sluice_source::ignore::Rules;
 
 use super::fetch::{content_changed, included_changed};
-use super::{GitPass, GitRepositories};
+use super::{GitPass, GitRepositories, history};
 use crate::sourcing::Stop;
 
 impl GitRepositories {
@@ -48,6 +48,7 @@ impl GitRepositories {
         };
         pass.conditions.remove(FETCH_FAILED);
         self.verify(pass, &checkout).await?;
+        history::judge(pass, &checkout)?;
         if !has_revision(pass, &checkout.revision) {
             let message = format!("new upstream revision '{}'", checkout.revision);
             if pass.artifact().is_some() {

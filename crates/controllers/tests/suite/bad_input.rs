@@ -365,15 +365,16 @@ async fn histories_that_are_empty_or_gone() {
     .await;
 }
 
-/// A push by force is a commit like any other: what it no longer holds goes.
+/// A push by force is a commit like any other: what it no longer holds goes. It is reported.
 #[tokio::test(start_paused = true)]
-async fn history_that_is_rewritten_is_followed() {
+async fn history_that_is_rewritten_is_followed_and_reported() {
     let (a, b) = (config_map_file("a", "1"), config_map_file("b", "1"));
     let ground = Ground::with(&[("app/a.yaml", &a)], |_| {}).await;
     let app = kustomization("app", "app", json!({}));
     ground.apply(app.clone()).await;
     ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;
     let before = ground.git.get(URL).unwrap();
+    let first = before.get_ref("refs/heads/main").unwrap();
     ground.git.insert(URL, Repository::new("main"));
     let rewritten = ground.commit("from the beginning", &[("app/b.yaml", &b)]);
     let applied =
@@ -383,6 +384,12 @@ async fn history_that_is_rewritten_is_followed() {
     assert!(ground.get(&config_map("b")).await.is_some());
     let source = ground.get(&repository()).await.unwrap();
     assert_eq!(said(&source, "FetchFailed"), "");
+    let new = rewritten.rsplit_once(':').unwrap().1;
+    let words = format!(
+        "Warning HistoryRewritten: history of 'main' was rewritten: commit '{new}' does not descend from commit '{first}' of the last artifact"
+    );
+    let events = ground.events("platform").await;
+    assert_eq!(events.iter().filter(|it| **it == words).count(), 1, "{events:?}");
     ground.git.insert(URL, before);
     ground
         .until(&app, |it| {

@@ -16,6 +16,7 @@ mod failures;
 mod fields;
 mod generators;
 mod git;
+mod git_trust;
 mod ground;
 mod handing_over;
 mod health;

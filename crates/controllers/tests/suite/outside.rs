@@ -252,7 +252,7 @@ async fn providers_give_credentials_for_their_own_hosts() {
     let urls = [
         "https://dev.azure.com/o/p/_git/r",
         "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/r",
-        "https://github.com/o/r",
+        "https://127.0.0.1/o/r",
     ];
     let noting = Arc::new(Noting::default());
     for url in urls {
@@ -297,6 +297,7 @@ async fn providers_give_credentials_for_their_own_hosts() {
         ("elsewhere", json!({"url": "https://git.test/x", "provider": "aws"}), "AuthenticationFailed: failed to configure authentication options: invalid AWS CodeCommit Git URL: git.test".to_owned()),
         ("account", json!({"url": urls[0], "provider": "azure", "serviceAccountName": "me"}), format!("FeatureGateDisabled: {gate}")),
         ("secretless", json!({"url": urls[2], "provider": "github"}), "InvalidProviderConfiguration: secretRef with github app data must be specified when provider is set to github".to_owned()),
+        ("stolen", json!({"url": "https://evil.test/o/r", "provider": "github", "secretRef": {"name": "app"}}), "AuthenticationFailed: failed to configure authentication options: a token of the GitHub App at '127.0.0.1' is not for 'https://evil.test'".to_owned()),
         ("plain", json!({"url": urls[2], "secretRef": {"name": "app"}}), "InvalidProviderConfiguration: secretRef 'apps/app' has github app data but provider is not set to github".to_owned()),
     ] {
         let object = repository_with(name, spec);
