@@ -83,10 +83,31 @@ impl<'t> Target<'t> {
         if let Some(kustomization) = session.files.kustomization(&loader) {
             return Ok(Self { loader, kustomization, origin: None });
         }
-        let kustomization = Arc::new(read_kustomization(&loader)?);
+        let mut kustomization = read_kustomization(&loader)?;
+        if let Some(faults) = kustomization.faults.take() {
+            let target = Self { loader, kustomization: Arc::new(kustomization), origin: None };
+            return Err(target.survey(faults, session));
+        }
+        let kustomization = Arc::new(kustomization);
         session.warnings.extend(kustomization.warnings.iter().cloned());
         session.files.keep_kustomization(&loader, &kustomization);
         Ok(Self { loader, kustomization, origin: None })
+    }
+
+    /// What is wrong with the file, and with what it names: all is to be mended at once. What depends on the
+    /// whole file, such as patches, is not looked at: it may be wrong only because something is missing.
+    fn survey(&self, faults: Failure, session: &mut Session) -> Failure {
+        let it = &self.kustomization;
+        let mut nothing = Accumulator::default();
+        let resources = self
+            .add_resources(&mut nothing, &it.resources, "resources", session)
+            .map_err(|failure| failure.wrapped("accumulating resources"));
+        let configurations = TransformerConfig::load(&self.loader, &it.configurations)
+            .map(drop)
+            .map_err(|failure| it.place(failure, &["configurations"]));
+        let crds = self.add_crds(&mut nothing);
+        let others = [resources, configurations, crds].into_iter().filter_map(Result::err);
+        others.fold(faults, Failure::and)
     }
 
     /// Tells on resources where they come from.

@@ -64,6 +64,22 @@ impl Failure {
         std::iter::once(&*self.first).chain(&self.rest)
     }
 
+    /// All causes in the words of kustomize and Flux, one below the other. Where there are several, each is
+    /// followed by its place, as far as that is known; a single one stays as it is.
+    pub fn words(&self) -> String {
+        let only = self.rest.is_empty();
+        let lines = self.diagnostics().map(|cause| {
+            let words = cause.original_message();
+            match (&cause.file, cause.position) {
+                (Some(file), Some(Position { line, column })) if !only && line > 0 => {
+                    format!("{words} ({file}:{line}:{column})")
+                }
+                _ => words,
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     fn each(mut self, change: impl Fn(&mut Diagnostic)) -> Self {
         change(&mut self.first);
         self.rest.iter_mut().for_each(change);

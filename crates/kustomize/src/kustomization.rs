@@ -62,6 +62,8 @@ pub(crate) struct Kustomization {
     pub(crate) build_metadata: Vec<String>,
     /// What is better written otherwise.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// What is wrong with the file. The rest of it is read nevertheless, to find what else is wrong.
+    pub(crate) faults: Option<Failure>,
     source: Source,
 }
 
@@ -81,14 +83,26 @@ impl Kustomization {
         let value = sluice_yaml::to_json(content, Duplicates::LastWins)
             .map_err(|error| failed(Failure::from(error).context("invalid Kustomization")))?;
         let value = value.unwrap_or_default();
-        let mut read = Self::decode(&value, None).map_err(|failure| {
+        let mut read = Self::decode(&value, None)
+            .map_err(|failure| failed(failure.context("invalid Kustomization")))?;
+        if let Some(failure) = read.faults.take() {
             let node = document(content);
-            let placed = node.and_then(|node| Self::decode(&value, Some(&node)).err());
-            failed(placed.unwrap_or(failure).context("invalid Kustomization"))
-        })?;
+            let placed = node.and_then(|node| Self::decode(&value, Some(&node)).ok()?.faults);
+            let failure = placed.unwrap_or(failure).context("invalid Kustomization");
+            read.faults = Some(failed(failure));
+        }
         read.source = Source { path: path.clone(), name, content: content.into() };
         read.warnings = read.deprecations(&value);
         read.fill_kind();
+        if let Some(faults) = read.faults.take() {
+            // The same file may be of another kind, and that is wrong with it, too.
+            let kind = read.check_kind(root).map_err(failed).err();
+            read.faults = Some(match kind {
+                Some(kind) => faults.and(kind),
+                None => faults,
+            });
+            return Ok(read);
+        }
         if is_empty(&value) {
             return Err(failed(Failure::new("kustomization.yaml is empty"))
                 .hint("name what it is about, for instance under `resources`"));
@@ -110,7 +124,8 @@ impl Kustomization {
             metadata.map("annotations").map(drop)
         }));
         all.take(fields.finish());
-        all.finish().map(|()| read)
+        read.faults = all.finish().err();
+        Ok(read)
     }
 
     /// What changes resources.

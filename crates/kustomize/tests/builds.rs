@@ -53,6 +53,38 @@ fn everything_that_is_missing_is_told_at_once() {
 }
 
 #[test]
+fn an_unknown_field_hides_nothing_else() {
+    let files = [
+        ("/app/kustomization.yaml", "resourcs: [x]\nresources:\n- gone.yaml\n- base\n- bad.yaml\n"),
+        ("/app/base/kustomization.yaml", "namePrefx: a\nresources: [broken.yaml]\n"),
+        ("/app/base/broken.yaml", "kind: [\n"),
+        ("/app/bad.yaml", "a: b\n"),
+    ];
+    let failure = built(&files).expect_err("five mistakes");
+    let first = failure.diagnostics().next().expect("a cause");
+    assert_eq!(
+        first.original_message(),
+        "invalid Kustomization: json: unknown field \"resourcs\"",
+        "kustomize's own words come first"
+    );
+    let places: Vec<String> = failure
+        .diagnostics()
+        .map(|cause| {
+            let line = cause.position.map_or(0, |position| position.line);
+            format!("{}:{line}", cause.file.as_deref().unwrap_or_default())
+        })
+        .collect();
+    let expected = [
+        "/app/kustomization.yaml:1",
+        "/app/kustomization.yaml:3",
+        "/app/base/kustomization.yaml:1",
+        "/app/base/broken.yaml:1",
+        "/app/bad.yaml:1",
+    ];
+    assert_eq!(places, expected, "{failure}");
+}
+
+#[test]
 fn a_file_out_of_reach_is_told_as_such() {
     let map = config_map("map");
     let files = [("/app/kustomization.yaml", "resources: [../map.yaml]\n"), ("/map.yaml", &map)];

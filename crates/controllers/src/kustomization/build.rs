@@ -18,7 +18,7 @@ use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_base::duration::GoDuration;
 use sluice_kustomize::flux::{Generated, Overrides, SecureTree, Variables, generate, secure_build};
-use sluice_kustomize::{Diagnostic, Failure, Remote, RemoteFiles};
+use sluice_kustomize::{Failure, Remote, RemoteFiles};
 use sluice_secrets::Redacted;
 use sluice_secrets::flux::{Finding, Sources, SourcesError};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
@@ -179,8 +179,7 @@ async fn variables_of(
 
 /// All causes of a failure, each in the words that users of Flux know. Paths are those of the artifact.
 fn words(failure: &Failure) -> String {
-    let causes: Vec<String> = failure.diagnostics().map(Diagnostic::original_message).collect();
-    causes.join("\n").replace(&format!("'{MOUNT}'"), "'/'").replace(MOUNT, "")
+    failure.words().replace(&format!("'{MOUNT}'"), "'/'").replace(MOUNT, "")
 }
 
 /// One build: the files, and what lies on top of them.

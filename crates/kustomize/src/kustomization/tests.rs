@@ -4,6 +4,7 @@ use super::Kustomization;
 
 fn read(text: &str) -> Result<Kustomization, Vec<String>> {
     let read = Kustomization::read(text.as_bytes(), "/app", "kustomization.yaml");
+    let read = read.and_then(|mut read| read.faults.take().map_or(Ok(read), Err));
     read.map_err(|failure| failure.diagnostics().map(ToString::to_string).collect())
 }
 

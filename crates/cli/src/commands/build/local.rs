@@ -11,7 +11,7 @@ use sluice_kustomize::flux::{
     Missing, Mode, Overrides, SecureTree, Strategy, Substitution, generate, secure_build,
     set_common_metadata, substitute,
 };
-use sluice_kustomize::{Diagnostic, Entry, Failure as BuildFailure, FileTree as _, RemoteFiles};
+use sluice_kustomize::{Entry, Failure as BuildFailure, FileTree as _, RemoteFiles};
 use sluice_source::ignore::{self, Rules};
 use sluice_source::network::HostPattern;
 use sluice_ssa::Owner;
@@ -285,7 +285,7 @@ fn overrides(kustomization: &Kustomization) -> Overrides {
 }
 
 fn words(failure: &BuildFailure) -> String {
-    failure.diagnostics().map(Diagnostic::original_message).collect::<Vec<_>>().join("\n")
+    failure.words()
 }
 
 /// Whether an object is a Kustomization of Flux.
@@ -299,4 +299,56 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     ["/metadata/name", "/metadata/namespace"]
         .iter()
         .all(|path| text_at(one, path) == text_at(other, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(mode: &str) -> Result<Built, Failure> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let object = |name: &str| {
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{v: '${{n}}', w: '${{x:'}}\n"
+            )
+        };
+        let files = directory.path().join("files");
+        std::fs::create_dir(&files).expect("a directory");
+        std::fs::write(files.join("a.yaml"), object("a")).expect("written");
+        std::fs::write(files.join("b.yaml"), object("b")).expect("written");
+        let kustomization = format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: app\n  namespace: apps\n  annotations: {{sluice.dev/substitute: {mode}}}\nspec:\n  interval: 1h\n  path: ./\n  prune: true\n  sourceRef: {{kind: GitRepository, name: app}}\n  postBuild: {{substitute: {{n: '1'}}}}\n"
+        );
+        let file = directory.path().join("app.yaml");
+        std::fs::write(&file, kustomization).expect("written");
+        let build = Build {
+            name: "app".to_owned(),
+            namespace: "apps".to_owned(),
+            path: files,
+            file: Some(file),
+            ..Build::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(build.run(None))
+    }
+
+    #[test]
+    fn an_unknown_way_to_substitute_fails_as_in_the_controller() {
+        let failure = built("types").err().expect("there is no such way");
+        let error = failure.message();
+        assert!(
+            error.contains("annotation sluice.dev/substitute: \"types\" is not known"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn every_object_that_cannot_be_substituted_is_named() {
+        let failure = built("typed").err().expect("two objects");
+        let error = failure.message();
+        for name in ["a", "b"] {
+            let words = format!("var substitution failed for '{name}'");
+            assert!(error.contains(&words), "{error}");
+        }
+    }
 }

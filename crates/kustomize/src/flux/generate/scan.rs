@@ -1,7 +1,7 @@
 //! Which files of a directory without a kustomization file are its resources.
 
 use super::{Ignore, existing, is_link, words};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Gathered, Result};
 use crate::flux::secure::SecureTree;
 use crate::loader::path::join;
 use crate::read::read_resources;
@@ -14,8 +14,11 @@ pub(super) fn manifests(
     directory: &str,
     ignore: Option<Ignore<'_>>,
 ) -> Result<Vec<String>> {
-    let mut scan = Scan { tree, ignore, found: Vec::new() };
-    scan.directory(directory)?;
+    let mut scan =
+        Scan { tree, ignore, found: Vec::new(), wrong: Gathered::default(), bad_files: 0 };
+    let walked = scan.directory(directory);
+    scan.wrong.take(walked);
+    scan.wrong.finish()?;
     // The root ends with the slash that the paths below it begin with.
     let above = directory.trim_end_matches('/');
     let relative = |path: String| format!(".{}", path.strip_prefix(above).unwrap_or(&path));
@@ -26,7 +29,13 @@ struct Scan<'s, 't> {
     tree: &'s SecureTree<'t>,
     ignore: Option<Ignore<'s>>,
     found: Vec<String>,
+    /// What is wrong with files; all of it is reported at once.
+    wrong: Gathered,
+    bad_files: usize,
 }
+
+/// So many files are named at the most that hold no objects.
+const MOST_BAD_FILES: usize = 100;
 
 impl Scan<'_, '_> {
     fn directory(&mut self, directory: &str) -> Result<()> {
@@ -53,13 +62,19 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         let bytes = self.tree.read(&path).map_err(|error| Failure::new(words(&error)))?;
-        read_resources(&bytes, None).map_err(|failure| {
-            let failure = failure.context(format!("failed to decode Kubernetes YAML from {path}"));
-            failure.in_file(&path).hint(
-                "every .yaml and .yml file must hold Kubernetes objects; keep others elsewhere, or add a kustomization.yaml that names the resources",
-            )
-        })?;
-        self.found.push(path);
+        match read_resources(&bytes, None) {
+            Ok(_) => self.found.push(path),
+            Err(failure) => {
+                let failure =
+                    failure.context(format!("failed to decode Kubernetes YAML from {path}"));
+                self.bad_files += 1;
+                if self.bad_files <= MOST_BAD_FILES {
+                    self.wrong.add(failure.in_file(&path).hint(
+                        "every .yaml and .yml file must hold Kubernetes objects; keep others elsewhere, or add a kustomization.yaml that names the resources",
+                    ));
+                }
+            }
+        }
         Ok(())
     }
 }

@@ -50,6 +50,28 @@ fn a_missing_file_names_what_is_there() {
 }
 
 #[test]
+fn every_file_that_holds_no_object_is_named_with_its_place() {
+    let mut tree = MemoryTree::default();
+    for (path, text) in
+        [("a.yaml", "a: b\n"), ("b.yaml", OBJECT), ("c.yml", "\nkind: [\n"), ("d/e.yaml", "x\n")]
+    {
+        tree.insert(format!("/src/app/{path}"), text);
+    }
+    let tree = SecureTree::new(&tree, "/src").expect("the root is there");
+    let wrong = generate(&tree, "/src/app", &Overrides::default(), None).expect_err("three files");
+    let files: Vec<Option<&str>> = wrong.diagnostics().map(|it| it.file.as_deref()).collect();
+    let all = ["/src/app/a.yaml", "/src/app/c.yml", "/src/app/d/e.yaml"];
+    assert_eq!(files, all.map(Some));
+    let words = wrong.words();
+    let lines: Vec<&str> = words.lines().collect();
+    assert_eq!(lines.len(), 3, "{words}");
+    for (line, file) in lines.iter().zip(all) {
+        assert!(line.starts_with(&format!("failed to decode Kubernetes YAML from {file}: ")));
+        assert!(line.contains(&format!(" ({file}:")) && line.ends_with(')'), "{line}");
+    }
+}
+
+#[test]
 fn the_root_of_an_artifact_is_a_directory_like_others() {
     let mut tree = MemoryTree::default();
     tree.insert("/a.yaml", OBJECT);
