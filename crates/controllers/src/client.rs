@@ -7,8 +7,10 @@ use http::{HeaderName, HeaderValue, Request};
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
+use sluice_base::causes;
 use sluice_base::clock::Clock;
 use sluice_cloud::{CloudError, CloudIdentity, ClusterAccess, ClusterQuery};
+use sluice_source::http as web;
 use tokio::sync::Mutex;
 use tower::service_fn;
 
@@ -32,6 +34,30 @@ pub fn guarded(client: &Client) -> Client {
 fn leads_elsewhere(path: &str) -> bool {
     let is_step = |part: &str| matches!(part, "" | "." | "..") || part.contains(['%', '\\']);
     path.trim_start_matches('/').trim_end_matches('/').split('/').any(is_step) && path != "/"
+}
+
+/// A client of another cluster. Where that cluster is not reached, the error says where it is and why; what is
+/// wrong with its certificate may be due to a setting that was not followed, which is said too.
+pub(crate) fn explaining(client: &Client, ignored: Option<&'static str>, server: &str) -> Client {
+    let (own, server) = (client.clone(), server.trim_end_matches('/').to_owned());
+    let service = service_fn(move |request: Request<Body>| {
+        let (own, server) = (own.clone(), server.clone());
+        let url = format!("{server}{}", request.uri().path());
+        let method = request.method().clone();
+        async move {
+            own.send(request).await.map_err(|error| match error {
+                kube::Error::Service(inner) => {
+                    let mut words = web::unanswered(&method, &url, &*inner);
+                    if let Some(ignored) = ignored.filter(|_| words.contains("certificate")) {
+                        words = format!("{words} ({ignored})");
+                    }
+                    kube::Error::Service(words.into())
+                }
+                other => other,
+            })
+        }
+    });
+    Client::new(service, client.default_namespace().to_owned())
 }
 
 /// Why no client could be made.
@@ -138,7 +164,8 @@ pub(crate) fn with_token(client: &Client, tokens: Arc<Tokens>) -> Client {
 pub(crate) fn api_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
+        kube::Error::Service(inner) => causes::joined(&**inner),
+        other => causes::joined(other),
     }
 }
 

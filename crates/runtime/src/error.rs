@@ -1,5 +1,7 @@
 //! Why the API server could not be used, with what was asked of it.
 
+use sluice_base::causes;
+
 use crate::key::Key;
 
 /// A request that failed.
@@ -39,6 +41,7 @@ impl ApiError {
 fn reason(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
+        kube::Error::Service(inner) => causes::joined(&**inner),
+        other => causes::joined(other),
     }
 }

@@ -15,6 +15,7 @@ use sluice_cloud::CloudError;
 use crate::network::RequestError;
 
 pub use sluice_cloud::Proxy;
+pub use trouble::unanswered;
 pub(crate) use trouble::{Trouble, asked};
 pub use web::Web;
 

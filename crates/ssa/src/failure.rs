@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kube::core::Status;
+use sluice_base::causes;
 
 use crate::change::ChangeSet;
 use crate::class::ErrorClass;
@@ -146,7 +147,9 @@ impl From<kube::Error> for ApiError {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self::from(&*status),
-            other => Self::Transport(other.to_string()),
+            // What the service says is all there is to say; the word in front of it is the client's.
+            kube::Error::Service(inner) => Self::Transport(causes::joined(&*inner)),
+            other => Self::Transport(causes::joined(&other)),
         }
     }
 }

@@ -5,10 +5,11 @@
 
 use std::error::Error;
 
-use http::Request;
+use http::{Method, Request};
 use kube::Client;
 use kube::client::Body;
 use sluice_source::dial;
+use sluice_source::http::unanswered;
 use tokio::sync::mpsc;
 use tower::service_fn;
 
@@ -62,9 +63,10 @@ pub(crate) fn words(error: &kube::Error, server: &str) -> String {
     let is_resolver = causes.clone().any(|cause| cause.to_string().starts_with("dns error"));
     let socket = causes.clone().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
     let socket = socket.into_iter().find(|it| is_resolver || it.raw_os_error().is_some());
-    let why = match socket {
-        Some(error) => dial::words(error, address),
-        None => causes.last().map(ToString::to_string).unwrap_or_default(),
+    let url = format!("{server}/api");
+    let asked = match socket {
+        Some(error) => format!("Get \"{url}\": {}", dial::words(error, address)),
+        None => unanswered(&Method::GET, &url, error),
     };
-    format!("failed to get server groups: Get \"{server}/api\": {why}")
+    format!("failed to get server groups: {asked}")
 }

@@ -11,7 +11,7 @@ use sluice_ssa::{Discovery, ErrorClass};
 
 use super::Kustomizations;
 use super::stop::Stop;
-use crate::client::{api_message, as_service_account, with_token};
+use crate::client::{api_message, as_service_account, explaining, with_token};
 use kubeconfig::{RemoteCluster, config_for, config_of, kubeconfig_of};
 
 /// A cluster to apply to.
@@ -37,6 +37,7 @@ impl Kustomizations {
             class: ErrorClass::Dependency,
             told: Some(format!("failed to build kube client: {message}")),
             message,
+            each: Vec::new(),
         };
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         let own = &self.context.client;
@@ -83,10 +84,12 @@ impl Kustomizations {
         })?;
         let text = kubeconfig_of(key, entry, secret.data.unwrap_or_default())?;
         let insecure = self.context.settings.insecure_kubeconfig_tls;
-        let config = config_of(&text, insecure)
+        let (config, ignored) = config_of(&text, insecure)
             .await
             .map_err(|problem| format!("invalid KubeConfig in secret '{key}': {problem}"))?;
-        self.context.outside.clusters.connect(config)
+        let server = config.cluster_url.to_string();
+        let client = self.context.outside.clusters.connect(config)?;
+        Ok(explaining(&client, ignored, &server))
     }
 
     /// A client of the cluster that a ConfigMap names, which trusts the identity of a service account.
@@ -100,7 +103,9 @@ impl Kustomizations {
         let remote = RemoteCluster::of(map.data.unwrap_or_default())?;
         let tokens = remote.tokens(context, key);
         let config = config_for(&tokens.access().await?)?;
-        Ok(with_token(&context.outside.clusters.connect(config)?, tokens))
+        let server = config.cluster_url.to_string();
+        let client = explaining(&context.outside.clusters.connect(config)?, None, &server);
+        Ok(with_token(&client, tokens))
     }
 
     /// Whether the account to act as is still there; without one there is nothing to ask.

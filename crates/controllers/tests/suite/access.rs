@@ -209,3 +209,46 @@ async fn artifacts_of_others_need_a_gate_and_tell_their_origin() {
     assert_eq!(ready["status"]["lastAppliedOriginRevision"], "origin@sha1:1");
     assert_eq!(ready["status"]["history"][0]["metadata"]["originRevision"], "origin@sha1:1");
 }
+
+/// Over sockets: a port that nobody listens at, and a cluster with a certificate that nobody vouches for.
+#[tokio::test]
+async fn a_cluster_that_is_not_reached_says_where_and_why() {
+    let far = sluice_cluster::Cluster::builder().seed(4).build();
+    let served = far.listen(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+    let address = served.address();
+    let serving = tokio::spawn(served.run());
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut ground = Ground::idle().await;
+    ground.outside().clusters = std::sync::Arc::new(sluice_controllers::outside::Reachable(
+        sluice_source::network::Network::new(),
+    ));
+    ground.start();
+    ground.apply(namespace()).await;
+    ground.commit("one", &[("app/a.yaml", &config_map_file("a", "1"))]);
+    ground.apply(crate::ground::repository()).await;
+    let kubeconfig = |address: std::net::SocketAddr| {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: a, user: u}}}}]\nclusters: [{{name: a, cluster: {{server: 'https://{address}', insecure-skip-tls-verify: true}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\n"
+        )
+    };
+    for (name, address, words) in [
+        ("closed", closed, format!("dial tcp {closed}: connect: connection refused")),
+        (
+            "untrusted",
+            address,
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority (insecure-skip-tls-verify of the kubeconfig is ignored: the controller runs without --insecure-kubeconfig-tls)".to_owned(),
+        ),
+    ] {
+        let data = json!({"stringData": {"value": kubeconfig(address)}});
+        ground.apply(object("Secret", name, data)).await;
+        let spec = json!({"kubeConfig": {"secretRef": {"name": name}}, "retryInterval": "1h"});
+        let app = kustomization(name, "app", spec);
+        ground.apply(app.clone()).await;
+        let failed = ground.until(&app, |it| said(it, "Ready").starts_with("False Recon")).await;
+        let said = said(&failed, "Ready");
+        assert!(said.contains(&format!("Get \"https://{address}/")), "{said}");
+        assert!(said.contains(&words), "{said}");
+    }
+    ground.stop().await;
+    serving.abort();
+}

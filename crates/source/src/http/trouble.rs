@@ -95,6 +95,15 @@ pub(crate) fn asked(method: &Method, url: &str) -> String {
     format!("{first}{} \"{url}\"", rest.to_ascii_lowercase())
 }
 
+/// What Go says of a request that brought no answer: what was asked, and why nothing came.
+pub fn unanswered(method: &Method, url: &str, error: &(dyn Error + 'static)) -> String {
+    let why = match Url::parse(url) {
+        Ok(parsed) => Trouble::of(error, &parsed).to_string(),
+        Err(_) => sluice_base::causes::joined(error),
+    };
+    format!("{}: {why}", asked(method, url))
+}
+
 fn certificate(error: &(dyn Error + 'static)) -> Option<String> {
     // An error of TLS lies inside of errors of input and output, not below them.
     if let Some(inner) = error.downcast_ref().and_then(io::Error::get_ref) {

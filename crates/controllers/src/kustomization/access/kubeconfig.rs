@@ -41,7 +41,13 @@ pub(super) fn kubeconfig_of(
 }
 
 /// What a kubeconfig says. Files are refused, as Flux refuses them; programs are never run.
-pub(super) async fn config_of(text: &str, insecure_tls: bool) -> Result<Config, String> {
+/// Gives also what of it is not followed, in words for errors that come of it.
+pub(super) async fn config_of(
+    text: &str,
+    insecure_tls: bool,
+) -> Result<(Config, Option<&'static str>), String> {
+    const IGNORED: &str = "insecure-skip-tls-verify of the kubeconfig is ignored: the controller runs without --insecure-kubeconfig-tls";
+    let mut ignored = None;
     let mut kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| error.to_string())?;
     for cluster in &mut kubeconfig.clusters {
         let name = &cluster.name;
@@ -53,8 +59,8 @@ pub(super) async fn config_of(text: &str, insecure_tls: bool) -> Result<Config, 
                 "cluster '{name}' references a certificate-authority file, only certificate-authority-data is supported"
             ));
         }
-        if !insecure_tls {
-            cluster.insecure_skip_tls_verify = None;
+        if !insecure_tls && cluster.insecure_skip_tls_verify.take() == Some(true) {
+            ignored = Some(IGNORED);
         }
     }
     for user in &mut kubeconfig.auth_infos {
@@ -78,9 +84,9 @@ pub(super) async fn config_of(text: &str, insecure_tls: bool) -> Result<Config, 
         user.exec = None;
         user.auth_provider = None;
     }
-    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .map_err(|error| error.to_string())
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    Ok((config.map_err(|error| error.to_string())?, ignored))
 }
 
 fn is_set(text: Option<&String>) -> bool {
@@ -187,9 +193,12 @@ mod tests {
         }
         let exec = "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, interactiveMode: Never}";
         let text = config("insecure-skip-tls-verify: true", exec);
-        let read = config_of(&text, false).await.expect("a config");
+        let (read, ignored) = config_of(&text, false).await.expect("a config");
         assert!(read.auth_info.exec.is_none() && !read.accept_invalid_certs);
-        let read = config_of(&text, true).await.expect("a config");
-        assert!(read.accept_invalid_certs, "the operator allows it");
+        assert!(ignored.is_some_and(|it| it.contains("--insecure-kubeconfig-tls")));
+        let (read, ignored) = config_of(&text, true).await.expect("a config");
+        assert!(read.accept_invalid_certs && ignored.is_none(), "the operator allows it");
+        let (_, ignored) = config_of(&config("", exec), false).await.expect("a config");
+        assert_eq!(ignored, None, "nothing was asked for");
     }
 }
