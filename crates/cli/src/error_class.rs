@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use kube::api::ListParams;
 use kube::discovery::ApiResource;
 use serde_json::{Map, Value};
-use sluice_api::names::sluice::ERROR_CLASS;
+use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES};
 use sluice_ssa::ErrorClass;
 
 use crate::kinds::{condition, text_at};
 use crate::session::Session;
 
-/// What events tell about objects, by uid and reason.
+/// What events say about objects, by uid and reason: the class, and that of each object that failed.
 #[derive(Debug, Default)]
-pub(crate) struct Classes(BTreeMap<(String, String), String>);
+pub(crate) struct Classes(BTreeMap<(String, String), (String, Value)>);
 
 impl Classes {
     /// Reads the events of a namespace, or of all, where an object is not ready. Whoever may not read them sees
@@ -35,8 +35,10 @@ impl Classes {
         let key = |event: &Value| {
             let annotations = event.pointer("/metadata/annotations").and_then(Value::as_object);
             let class = annotations?.get(ERROR_CLASS)?.as_str()?.to_owned();
+            let each = annotations?.get(ERROR_CLASSES).and_then(Value::as_str);
+            let each = each.and_then(|each| serde_json::from_str(each).ok()).unwrap_or_default();
             let uid = text_at(event, "/involvedObject/uid").to_owned();
-            Some(((uid, text_at(event, "/reason").to_owned()), class))
+            Some(((uid, text_at(event, "/reason").to_owned()), (class, each)))
         };
         // The newest comes last, and stays.
         events.sort_by_cached_key(|event| text_at(event, "/lastTimestamp").to_owned());
@@ -45,10 +47,18 @@ impl Classes {
 
     /// The class of what is wrong with an object; nothing where nothing is, or where nobody knows.
     pub(crate) fn of(&self, object: &Value) -> Option<&str> {
-        let reason = reason(object)?;
-        let key = (text_at(object, "/metadata/uid").to_owned(), reason.to_owned());
-        let told = self.0.get(&key).map(String::as_str);
-        told.or_else(|| ErrorClass::of_reason(reason).map(ErrorClass::as_str))
+        let said = self.said_of(object).map(|(class, _)| class.as_str());
+        said.or_else(|| ErrorClass::of_reason(reason(object)?).map(ErrorClass::as_str))
+    }
+
+    /// The objects that failed, each with its class; nothing where nobody knows.
+    pub(crate) fn each(&self, object: &Value) -> Value {
+        self.said_of(object).map(|(_, each)| each.clone()).unwrap_or_default()
+    }
+
+    fn said_of(&self, object: &Value) -> Option<&(String, Value)> {
+        let reason = reason(object)?.to_owned();
+        self.0.get(&(text_at(object, "/metadata/uid").to_owned(), reason))
     }
 
     /// How many objects fail in each class.
@@ -99,5 +109,11 @@ mod tests {
         assert_eq!(classes.of(&object("False", "BuildFailed")), Some("desired-state"));
         let counted = classes.count(&[failing, object("False", "DependencyNotReady")]);
         assert_eq!(Value::from(counted), json!({"dependency": 1, "quota": 1}));
+        let mut several = event("2026-01-01T00:00:03Z", "ReconciliationFailed", "rbac");
+        let each = json!([{"class": "rbac", "object": "ConfigMap/a"}, {"class": "quota", "object": "Pod/b"}]);
+        several["metadata"]["annotations"]["sluice.dev/error-classes"] = each.to_string().into();
+        let failing = object("False", "ReconciliationFailed");
+        assert_eq!(Classes::of_events(vec![several]).each(&failing), each);
+        assert_eq!(classes.each(&failing), Value::Null);
     }
 }

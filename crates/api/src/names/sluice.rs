@@ -25,6 +25,8 @@ super::words! {
     REWRITTEN_HISTORY = "sluice.dev/rewritten-history";
     /// On events that tell of a failure: whose job it is to fix it.
     ERROR_CLASS = "sluice.dev/error-class";
+    /// On the same events: the class of each object that failed, as a JSON list.
+    ERROR_CLASSES = "sluice.dev/error-classes";
 }
 
 /// The label by which an object joins a component of a topology.

@@ -64,6 +64,7 @@ async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Va
         "health": {
             "ready": is_ready && is_current,
             "errorClass": classes.of(&object),
+            "errors": classes.each(&object),
             "conditions": conditions,
         },
         "history": object.pointer("/status/history").cloned().unwrap_or_else(|| json!([])),

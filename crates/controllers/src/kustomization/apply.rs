@@ -101,7 +101,13 @@ impl Kustomizations {
                     pass.event_because(Severity::Error, OUTDATED_VERSION, &advice);
                 }
                 let message = format!("{error}\n{}", error.changes.log());
-                return Err(Stop::classed(error.class(), RECONCILIATION_FAILED, message));
+                let class = error.class();
+                return Err(Stop::of_objects(
+                    class,
+                    RECONCILIATION_FAILED,
+                    message,
+                    &error.failures,
+                ));
             }
         };
         self.learn(pass, &watching, &changes, true).await;
@@ -208,7 +214,8 @@ impl Kustomizations {
                 let kept = kept.union(&survivors);
                 pass.status.inventory = Some(new.union(&kept).write());
                 pass.note(digest, PRUNE_FAILED);
-                Err(Stop::classed(error.class(), PRUNE_FAILED, error.to_string()))
+                let (class, message) = (error.class(), error.to_string());
+                Err(Stop::of_objects(class, PRUNE_FAILED, message, &error.failures))
             }
         }
     }

@@ -15,7 +15,7 @@ use sluice_api::names::events::{
     COMMIT_STATUS, COMMIT_STATUS_UPDATE, ORIGIN_REVISION, REVISION, severity,
 };
 use sluice_api::names::reasons::PROGRESSING_WITH_RETRY;
-use sluice_api::names::sluice::ERROR_CLASS;
+use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES};
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::conditions::Conditions;
 use sluice_runtime::error::ApiError;
@@ -26,6 +26,7 @@ use sluice_runtime::status::Written;
 use sluice_ssa::ErrorClass;
 use tokio::time::Instant;
 
+use super::stop::ObjectFailure;
 use super::{Kustomizations, history};
 use crate::context::Context;
 use crate::safety::SafetyRule;
@@ -55,6 +56,8 @@ pub(super) struct Pass<'c> {
     pub(super) origin_revision: String,
     /// Whose job it is to fix what went wrong, if anything did.
     pub(super) class: Option<ErrorClass>,
+    /// The objects that failed, each with a class of its own.
+    pub(super) failures: Vec<ObjectFailure>,
     /// The phases so far, and when each began.
     phases: Vec<(&'static str, Instant)>,
 }
@@ -83,6 +86,7 @@ impl<'c> Pass<'c> {
             revision: String::new(),
             origin_revision: String::new(),
             class: None,
+            failures: Vec::new(),
             phases: Vec::new(),
         }
     }
@@ -219,8 +223,20 @@ impl<'c> Pass<'c> {
         }
         let metadata = metadata.into_iter().map(|(name, value)| (format!("{GROUP}/{name}"), value));
         let class = self.class.map(|class| (ERROR_CLASS.to_owned(), class.as_str().to_owned()));
+        let classes = self.classes().map(|classes| (ERROR_CLASSES.to_owned(), classes));
         let (definition, meta) = (&Kustomization::DEFINITION, &self.object.metadata);
         let about = Event::about(definition, meta, level, reason, message);
-        self.context.recorder.record(Event { metadata: metadata.chain(class).collect(), ..about });
+        let metadata = metadata.chain(class).chain(classes).collect();
+        self.context.recorder.record(Event { metadata, ..about });
+    }
+
+    /// The class of each object that failed; nothing where no object did.
+    fn classes(&self) -> Option<String> {
+        let list = self
+            .failures
+            .iter()
+            .map(|one| serde_json::json!({"object": one.object, "class": one.class.as_str()}));
+        let list: Vec<serde_json::Value> = list.collect();
+        (!list.is_empty()).then(|| serde_json::Value::from(list).to_string())
     }
 }

@@ -8,7 +8,7 @@ use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
 use sluice_runtime::metrics::names::FAILURES;
 use sluice_runtime::queue::Next;
-use sluice_ssa::ErrorClass;
+use sluice_ssa::{ErrorClass, Failure};
 use tracing::{error, info};
 
 use super::Kustomizations;
@@ -18,11 +18,36 @@ use super::{source_text, timing};
 /// In front of errors that no retry mends.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
 
+/// How many failed objects are listed one by one.
+const MOST_OBJECTS: usize = 100;
+
+/// An object that could not be brought to where it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ObjectFailure {
+    pub(super) object: String,
+    pub(super) class: ErrorClass,
+    pub(super) message: String,
+}
+
+impl ObjectFailure {
+    fn of(failure: &Failure) -> Option<Self> {
+        let object = failure.object.as_ref()?.to_string();
+        Some(Self { object, class: failure.class, message: failure.message.clone() })
+    }
+}
+
 /// Why a pass ended before its end.
 pub(super) enum Stop {
     /// A failure: said in Ready, told as an event, tried again after the retry interval.
     /// What is told may differ from what Ready says.
-    Failed { reason: &'static str, class: ErrorClass, message: String, told: Option<String> },
+    Failed {
+        reason: &'static str,
+        class: ErrorClass,
+        message: String,
+        told: Option<String>,
+        /// The objects that failed, each with a class of its own.
+        each: Vec<ObjectFailure>,
+    },
     /// Nothing that a retry mends: said in Ready and Stalled.
     Terminal { reason: &'static str, message: String },
     /// Something has to come first: said in Ready, looked at again soon, or when it comes.
@@ -42,7 +67,19 @@ impl From<ApiError> for Stop {
 impl Stop {
     pub(super) fn failed(reason: &'static str, message: impl Into<String>) -> Self {
         let class = ErrorClass::of_reason(reason).unwrap_or(ErrorClass::DesiredState);
-        Self::Failed { reason, class, message: message.into(), told: None }
+        Self::classed(class, reason, message)
+    }
+
+    /// Objects that failed, each with a class of its own, of which one stands for all.
+    pub(super) fn of_objects(
+        class: ErrorClass,
+        reason: &'static str,
+        message: impl Into<String>,
+        failures: &[Failure],
+    ) -> Self {
+        let named = failures.iter().filter_map(ObjectFailure::of);
+        let each = named.take(MOST_OBJECTS).collect();
+        Self::Failed { reason, class, message: message.into(), told: None, each }
     }
 
     /// A failure of which more is known than its reason.
@@ -51,7 +88,7 @@ impl Stop {
         reason: &'static str,
         message: impl Into<String>,
     ) -> Self {
-        Self::Failed { reason, class, message: message.into(), told: None }
+        Self::Failed { reason, class, message: message.into(), told: None, each: Vec::new() }
     }
 
     /// Whose job it is to fix it, where anything is to be fixed.
@@ -113,9 +150,14 @@ impl Kustomizations {
                 let jitter = self.context.settings.interval_jitter;
                 Next::After(timing::next_interval(spec, jitter, (self.context.chance)()))
             }
-            Err(Stop::Failed { reason, message, told, .. }) => {
+            Err(Stop::Failed { reason, message, told, each, .. }) => {
                 pass.conditions.mark_not_ready(reason, &message);
                 let told = told.unwrap_or(message);
+                for one in &each {
+                    let ObjectFailure { object: resource, class, message } = one;
+                    error!(object = %pass.key, revision = %pass.revision, resource, errorClass = class.as_str(), error = message, "Object failed");
+                }
+                pass.failures = each;
                 error!(object = %pass.key, revision = %pass.revision, errorClass = class, error = told, "Reconciliation failed");
                 pass.event(Severity::Error, &told);
                 Next::After(retry)

@@ -100,6 +100,33 @@ async fn every_failure_says_whose_job_it_is() {
     }
 }
 
+/// Two objects fail for different reasons: the event names the class of each, beside the one for all.
+#[tokio::test(start_paused = true)]
+async fn each_failing_object_has_a_class_of_its_own() {
+    let invalid = config_map_file("Not_a", "1");
+    let homeless = config_map_file("b", "1").replace("namespace: apps", "namespace: nowhere");
+    let both = format!("{invalid}---\n{homeless}");
+    let ground = Ground::with(&[("app/a.yaml", &both)], |_| {}).await;
+    let app = kustomization("app", "app", json!({}));
+    ground.apply(app.clone()).await;
+    let failed =
+        ground.until(&app, |it| said(it, "Ready").starts_with("False ReconciliationFailed")).await;
+    assert!(!said(&failed, "Ready").contains("desired-state"), "the words are Flux's");
+    let events = ground.api("v1", "Event", Some("apps"));
+    let events = events.list(&kube::api::ListParams::default()).await.unwrap();
+    let classes = events
+        .items
+        .into_iter()
+        .find_map(|event| event.metadata.annotations?.get("sluice.dev/error-classes").cloned());
+    let mut classes: Vec<Value> = serde_json::from_str(&classes.expect("an annotation")).unwrap();
+    classes.sort_by_key(|it| it["object"].to_string());
+    let expected = [
+        json!({"object": "ConfigMap/apps/Not_a", "class": "desired-state"}),
+        json!({"object": "ConfigMap/nowhere/b", "class": "dependency"}),
+    ];
+    assert_eq!(classes, expected);
+}
+
 /// All objects that are refused are told of, in the order of applying, and no more than fits.
 #[tokio::test(start_paused = true)]
 async fn refusals_are_told_together_in_order_and_within_bounds() {
