@@ -34,7 +34,7 @@ use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
-use sluice_api::names::sluice::{DEPENDS_ON, DRIFT, PRUNE_GUARD};
+use sluice_api::names::sluice::{DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC};
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::index::{Index, Reference};
@@ -58,7 +58,7 @@ use pass::Pass;
 use schedule::Schedule;
 
 /// Annotations that change what a pass does.
-const STEERING: [&str; 3] = [DEPENDS_ON, DRIFT, PRUNE_GUARD];
+const STEERING: [&str; 4] = [DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC];
 
 /// The controller of Kustomizations.
 pub struct Kustomizations {
@@ -75,6 +75,8 @@ pub struct Kustomizations {
     handover: HandOver,
     /// Those that wait for objects of other kinds.
     waiting: Mutex<BTreeSet<Key>>,
+    /// The last revision with altered documents, and what was said about them.
+    warned: Mutex<BTreeMap<Key, (String, String)>>,
 }
 
 /// A pass that is under way.
@@ -117,6 +119,7 @@ impl Kustomizations {
                 watches,
                 handover: HandOver::default(),
                 waiting: Mutex::default(),
+                warned: Mutex::default(),
             }
         });
         let watching = async move {
@@ -172,6 +175,7 @@ impl Kustomizations {
         self.watches.want(&dependencies::watcher(key), Vec::new());
         self.handover.forget(key);
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     /// Makes those due that wait for an object of any kind.

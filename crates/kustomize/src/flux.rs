@@ -12,6 +12,7 @@ mod envsubst;
 mod generate;
 mod metadata;
 mod overlay;
+mod reads;
 mod secure;
 mod substitute;
 
@@ -19,5 +20,6 @@ pub use envsubst::{Envsubst, EnvsubstError, Missing, Template};
 pub use generate::{Generated, Ignore, Overrides, generate};
 pub use metadata::set_common_metadata;
 pub use overlay::OverlayTree;
+pub use reads::{LoggedRemote, LoggedTree, ReadLog};
 pub use secure::{SecureTree, secure_build};
 pub use substitute::{Mode, Strategy, Substitution, Variables, substitute};

@@ -88,6 +88,15 @@ pub enum Tampering {
     /// The MAC itself cannot be decrypted.
     #[error("{0}")]
     Unreadable(CipherError),
+    /// There are sealed values, and no metadata of SOPS with which to decrypt them.
+    #[error("it has encrypted values and no sops metadata")]
+    Stripped,
+    /// There is something that SOPS does not write.
+    #[error("it has {0}, which sops does not write there")]
+    Foreign(&'static str),
+    /// It was put together of parts, or read in a form that SOPS does not write; no MAC covers it.
+    #[error("its values are not those of a file whose MAC was verified")]
+    Unverified,
     /// It is the MAC of other values. They are not shown: a hash of something short gives it away.
     #[error("the MAC is that of other values")]
     Mismatch {
@@ -129,7 +138,17 @@ pub fn decrypt_document(
     keys: &dyn KeyService,
 ) -> Result<Decrypted, Error> {
     let load = |reason| Error::Load { format, reason };
-    let mut branches = format.load(text).map_err(load)?;
+    let branches = format.load(text).map_err(load)?;
+    decrypt_branches(branches, format, keys)
+}
+
+/// Decrypts documents that were read already; the first of them has the metadata.
+pub(crate) fn decrypt_branches(
+    mut branches: Vec<Branch>,
+    format: Format,
+    keys: &dyn KeyService,
+) -> Result<Decrypted, Error> {
+    let load = |reason| Error::Load { format, reason };
     let metadata = take_metadata(&mut branches, format.metadatas()).map_err(load)?;
     let metadata = Metadata::read(&metadata).map_err(load)?;
     let key = data_key(&metadata.key_groups, metadata.shamir_threshold, keys)?;

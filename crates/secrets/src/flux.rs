@@ -3,11 +3,15 @@
 //! - Resources of a build whose `sops.mac` is set, as JSON ([`Decryptor::decrypt_resource`]).
 //! - Entries of a Secret's `data` that hold a whole encrypted document.
 //! - Before the build: files that `secretGenerator` and `patches` name ([`Decryptor::decrypt_sources`]).
+//!
+//! The MAC is checked on files ([`Decryptor::check_files`]): a build takes them apart.
 
+mod intact;
 mod key_ring;
 mod resource;
 mod sources;
 
+pub use intact::{CheckError, Checked, may_be_sealed};
 pub use key_ring::{AzureVault, Given, Identity, ImportError, KeyRing, Wanted};
 pub use resource::{ResourceError, is_decryption_disabled, is_encrypted};
 pub use sources::{Sources, SourcesError};

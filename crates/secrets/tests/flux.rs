@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sluice_kustomize::MemoryTree;
 use sluice_secrets::flux::{
-    DECRYPT_ANNOTATION, Decryptor, KeyRing, MAX_FILE_SIZE, OnBrokenMac, SourcesError,
+    Checked, DECRYPT_ANNOTATION, Decryptor, KeyRing, MAX_FILE_SIZE, OnBrokenMac, SourcesError,
 };
 
 fn golden(path: &str) -> Vec<u8> {
@@ -35,11 +35,14 @@ fn encrypted_object() -> Value {
 #[test]
 fn an_encrypted_object_is_decrypted_as_a_whole() {
     let (keys, mut object, mut findings) = (keys(), encrypted_object(), Vec::new());
-    let done = report(&keys).decrypt_resource(&mut object, &mut findings);
+    let file = golden("sops-3.13.3/encrypted-regex/encrypted.yaml");
+    let checked = report(&keys).check_files([("a.yaml", file.as_slice())]);
+    let checked = checked.expect("the key is there");
+    let done = report(&keys).decrypt_resource(&mut object, &checked, &mut findings);
     assert_eq!(done, Ok(true));
     assert_eq!(object["stringData"]["password"], "hunter2");
     assert_eq!(object.get("sops"), None);
-    assert!(findings.is_empty(), "a build changes the MAC, so it is not looked at");
+    assert!(findings.is_empty(), "its file is whole");
 }
 
 #[test]
@@ -47,7 +50,10 @@ fn an_object_that_opts_out_stays_as_it_is() {
     let (keys, mut object) = (keys(), encrypted_object());
     object["metadata"]["annotations"] = json!({ DECRYPT_ANNOTATION: "Disabled" });
     let before = object.clone();
-    assert_eq!(report(&keys).decrypt_resource(&mut object, &mut Vec::new()), Ok(false));
+    assert_eq!(
+        report(&keys).decrypt_resource(&mut object, &Checked::default(), &mut Vec::new()),
+        Ok(false)
+    );
     assert_eq!(object, before);
 }
 
@@ -55,7 +61,7 @@ fn an_object_that_opts_out_stays_as_it_is() {
 fn an_object_without_its_key_names_itself() {
     let (keys, mut object) = (KeyRing::default(), encrypted_object());
     object["metadata"]["namespace"] = json!("shop");
-    let error = report(&keys).decrypt_resource(&mut object, &mut Vec::new());
+    let error = report(&keys).decrypt_resource(&mut object, &Checked::default(), &mut Vec::new());
     let text = error.expect_err("there is no key").to_string();
     assert!(
         text.starts_with(
@@ -81,7 +87,10 @@ fn entries_of_a_secret_are_decrypted_by_their_name() {
         },
     });
     let mut findings = Vec::new();
-    assert_eq!(report(&keys).decrypt_resource(&mut secret, &mut findings), Ok(true));
+    assert_eq!(
+        report(&keys).decrypt_resource(&mut secret, &Checked::default(), &mut findings),
+        Ok(true)
+    );
     let entry = |name: &str| STANDARD.decode(secret["data"][name].as_str().expect("a text"));
     for (name, path) in [
         ("app.env", "dotenv/as-dotenv"),
@@ -149,7 +158,9 @@ fn a_broken_mac_is_told_or_refused() {
     let refusing = Decryptor::new(&keys, OnBrokenMac::Refuse);
     let error = refusing.decrypt_sources(&tree, "/", "app").expect_err("it was changed");
     let text = error.to_string();
-    assert_eq!(text, "failed to verify sops data integrity: the MAC is that of other values");
+    let words =
+        "app/patch.yaml: failed to verify sops data integrity: the MAC is that of other values";
+    assert_eq!(text, words);
 }
 
 #[test]

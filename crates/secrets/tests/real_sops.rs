@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sluice_secrets::flux::KeyRing;
+use sluice_secrets::flux::{Decryptor, KeyRing, OnBrokenMac};
 use sluice_secrets::{Format, Integrity, decrypt_document};
 
 fn sops() -> Option<PathBuf> {
@@ -92,4 +92,53 @@ fn what_sops_encrypts_now_decrypts_as_it_decrypts_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n----\n"));
+}
+
+/// What sops encrypts now is whole as a file of a build; a value that sops itself refuses is found.
+#[test]
+fn files_are_whole_or_altered_as_sops_says() {
+    let Some(sops) = sops() else { return };
+    let key_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/keys/one.agekey");
+    let key = std::fs::read_to_string(&key_file).expect("the key is recorded");
+    let recipient = key.lines().find_map(|line| line.strip_prefix("# public key: "));
+    let recipient = recipient.expect("a key file names its recipient");
+    let mut keys = KeyRing::default();
+    keys.import("one.agekey", key.as_bytes()).expect("the key can be read");
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\nstringData:\n  b: c\n  list: [x, y]\n";
+    let two = format!("{secret}---\n{}", secret.replace("name: a", "name: z"));
+    let regex = ["--encrypted-regex", "^(data|stringData)$"];
+    let only = ["--mac-only-encrypted", "--encrypted-regex", "^(data|stringData)$"];
+    let forms: [(&str, &str, &[&str], (&str, &str)); 7] = [
+        ("s.yaml", secret, &regex, ("name: a", "name: b")),
+        ("s.yaml", &two, &regex, ("name: z", "name: y")),
+        ("s.yaml", secret, &only, ("    b: ENC", "    c: ENC")),
+        ("s.yaml", secret, &["--unencrypted-suffix", "a"], ("name: a", "name: b")),
+        (
+            "s.json",
+            "{\"a_unencrypted\": 1.0, \"b\": [1, 2]}",
+            &[],
+            ("\"a_unencrypted\": 1", "\"a_unencrypted\": 2"),
+        ),
+        ("s.env", "A_unencrypted=1\nB=2\n", &[], ("A_unencrypted=1", "A_unencrypted=2")),
+        ("s.ini", "[a]\nx_unencrypted=1\ny=2\n", &[], ("= 1", "= 2")),
+    ];
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for (name, text, rule, (before, after)) in forms {
+        let path = folder.path().join(name);
+        let place = path.to_string_lossy().into_owned();
+        std::fs::write(&path, text).expect("it can be written");
+        let arguments = [&["encrypt", "--age", recipient], rule, &[place.as_str()]].concat();
+        let sealed = run(&sops, &key_file, &arguments).unwrap_or_else(|| panic!("{text}"));
+        let sealed = String::from_utf8(sealed).expect("it is text");
+        let altered = sealed.replacen(before, after, 1);
+        assert_ne!(altered, sealed, "{name} {rule:?}");
+        for (content, is_whole) in [(&sealed, true), (&altered, false)] {
+            std::fs::write(&path, content).expect("it can be written");
+            let said = run(&sops, &key_file, &["decrypt", &place]).is_some();
+            let decryptor = Decryptor::new(&keys, OnBrokenMac::Refuse);
+            let found = decryptor.check_files([(name, content.as_bytes())]).is_ok();
+            assert_eq!((said, found), (is_whole, is_whole), "{name} {rule:?}:\n{content}");
+        }
+    }
 }

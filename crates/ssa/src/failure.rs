@@ -179,14 +179,15 @@ pub struct Failure {
 impl Failure {
     /// A dry run was refused.
     pub(crate) fn dry_run(key: &ObjectKey, error: &ApiError) -> Self {
+        let said = without_values(key, error);
         let message = if error.is_not_found() {
             let what =
                 if key.id.namespace.is_empty() { "namespace not specified" } else { "not found" };
-            format!("{key} {what}: {error}")
+            format!("{key} {what}: {said}")
         } else {
             match error.reason() {
-                "" => format!("{key} dry-run failed: {error}"),
-                reason => format!("{key} dry-run failed ({reason}): {error}"),
+                "" => format!("{key} dry-run failed: {said}"),
+                reason => format!("{key} dry-run failed ({reason}): {said}"),
             }
         };
         let class = if error.is_not_found() && key.id.namespace.is_empty() {
@@ -202,10 +203,24 @@ impl Failure {
         Self {
             object: Some(key.clone()),
             class: error.class(),
-            message: format!("{key} {what}: {error}"),
+            message: format!("{key} {what}: {}", without_values(key, error)),
             place: None,
         }
     }
+}
+
+/// What an API server said about an object. About a Secret it may quote what it got in place of what it
+/// expected; that is left out, because statuses and events are read by more people than Secrets are.
+fn without_values(key: &ObjectKey, error: &ApiError) -> String {
+    let said = error.to_string();
+    if key.id.kind != "Secret" || !key.id.group.is_empty() {
+        return said;
+    }
+    let lines = said.split('\n').map(|line| match line.split_once(", got ") {
+        Some((expected, _)) => format!("{expected}, got (hidden)"),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 impl fmt::Display for Failure {

@@ -24,6 +24,20 @@ impl Inventory {
         Ok(inventory)
     }
 
+    /// Reads what can be read of the form in a status, and gives the ids that cannot.
+    pub fn readable(stored: &ResourceInventory) -> (Self, Vec<&str>) {
+        let (mut inventory, mut unreadable) = (Self::default(), Vec::new());
+        for entry in &stored.entries {
+            match ObjectId::parse(&entry.id) {
+                Ok(id) if !id.name.is_empty() && !id.kind.is_empty() && !entry.v.is_empty() => {
+                    inventory.add(ObjectKey { id, version: entry.v.clone() });
+                }
+                _ => unreadable.push(entry.id.as_str()),
+            }
+        }
+        (inventory, unreadable)
+    }
+
     /// All objects of a change set, skipped ones too: they are left alone, not given up.
     pub fn of_changes(changes: &ChangeSet) -> Self {
         let applied = changes.entries.iter().filter(|change| change.action != Action::Deleted);

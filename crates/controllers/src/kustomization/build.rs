@@ -1,12 +1,13 @@
 //! From the files of an artifact to the objects to apply.
 //!
 //! ```text
-//! kustomization file ─▶ decrypt what it names ─▶ build ─▶ decrypt objects ─▶ substitute ─▶ dress
+//! kustomization file ─▶ decrypt what it names ─▶ build ─▶ check the files it read ─▶ decrypt objects ─▶ substitute ─▶ dress
 //! ```
 //!
 //! No step waits. What lies far away (keys that others hold, remote bases) is noted when it is needed, and
 //! asked for between two tries of the same step. A step that fails tells of all objects that it fails with.
 
+mod decrypting;
 mod dress;
 mod substitution;
 
@@ -15,15 +16,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::kustomize::kustomization::Kustomization;
-use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_base::duration::GoDuration;
-use sluice_kustomize::flux::{Generated, Overrides, SecureTree, Variables, generate, secure_build};
-use sluice_kustomize::{Failure, Remote, RemoteFiles};
+use sluice_kustomize::flux::{
+    Generated, LoggedRemote, LoggedTree, Overrides, ReadLog, SecureTree, Variables, generate,
+    secure_build,
+};
+use sluice_kustomize::{Failure, FileTree, Remote, RemoteFiles};
 use sluice_secrets::Redacted;
-use sluice_secrets::flux::{Finding, Sources, SourcesError};
+use sluice_secrets::flux::{Finding, Sources, SourcesError, may_be_sealed};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::tree::SourceTree;
-use sluice_ssa::{Desired, ErrorClass};
+use sluice_ssa::Desired;
 use tokio::time::{Instant, timeout_at};
 
 use super::decryption::Decryption;
@@ -33,6 +36,7 @@ use super::variables::{self, VariablesError};
 use crate::artifacts::{ArtifactTree, inside};
 use crate::bases::Bases;
 use crate::context::Context;
+use decrypting::{check, decrypt, decrypt_sources};
 
 /// Where the artifact lies for a build. Not at the root: what leads out of it has to lead somewhere.
 const MOUNT: &str = "/.artifact";
@@ -68,9 +72,12 @@ pub(super) async fn build(
             work.plain = sources.files;
         }
     }
-    let mut resources = assemble(context, &work).await?;
-    if let Some(decryption) = &decryption {
-        let (decrypted, found) = decrypt(context, resources, decryption).await?;
+    let log = decryption.as_ref().map(|_| Arc::new(ReadLog::new(may_be_sealed)));
+    let mut resources = assemble(context, &work, log.as_ref()).await?;
+    if let (Some(decryption), Some(log)) = (&decryption, &log) {
+        let mut checked = check(context, log, decryption).await?;
+        findings.append(&mut checked.findings);
+        let (decrypted, found) = decrypt(context, resources, decryption, checked).await?;
         resources = decrypted;
         findings.extend(found);
     }
@@ -87,33 +94,21 @@ pub(super) fn path_refusal(object: &Kustomization, files: &SourceTree) -> Option
         .then(|| format!("kustomization path not found: stat /{path}: no such file or directory"))
 }
 
-/// Decrypts the files that generators and patches name.
-async fn decrypt_sources(
+/// The build alone; what it needs from other machines is fetched in between, all of it within the timeout.
+async fn assemble(
     context: &Context,
     work: &Arc<Work>,
-    decryption: &Arc<Decryption>,
-) -> Result<Sources, Stop> {
-    loop {
-        let (step, keys) = (Arc::clone(work), Arc::clone(decryption));
-        let sources = context.compute.run(move || step.decrypt_sources(&keys)).await;
-        match sources {
-            Ok(sources) => return Ok(sources),
-            Err(error) if error.is_unasked() && decryption.ask(context).await => {}
-            Err(error) => return Err(build_failed(format!("error decrypting sources: {error}"))),
-        }
-    }
-}
-
-/// The build alone; what it needs from other machines is fetched in between, all of it within the timeout.
-async fn assemble(context: &Context, work: &Arc<Work>) -> Result<Resources, Stop> {
+    log: Option<&Arc<ReadLog>>,
+) -> Result<Resources, Stop> {
     let bases = (!context.settings.no_remote_bases).then(Arc::<Bases>::default);
     let remote_files = context.settings.remote_files;
     let timeout = timing::timeout(&work.object.spec);
     let deadline = Instant::now() + timeout;
     loop {
-        let (step, remote) = (Arc::clone(work), bases.clone());
+        let (step, remote, log) = (Arc::clone(work), bases.clone(), log.cloned());
         let remote = move || {
-            step.assemble(remote.as_deref().map(|bases| bases as &dyn Remote), remote_files)
+            let remote = remote.as_deref().map(|bases| bases as &dyn Remote);
+            step.assemble(remote, remote_files, log.as_ref())
         };
         let failed = |words: &str| Err(build_failed(format!("kustomize build failed: {words}")));
         match (context.compute.run(remote).await, &bases) {
@@ -135,32 +130,6 @@ async fn assemble(context: &Context, work: &Arc<Work>) -> Result<Resources, Stop
                 }
             }
             (Err(words), None) => return failed(&words),
-        }
-    }
-}
-
-/// Decrypts objects that are encrypted, and Secrets that hold encrypted documents.
-async fn decrypt(
-    context: &Context,
-    mut resources: Resources,
-    decryption: &Arc<Decryption>,
-) -> Result<(Resources, Vec<Finding>), Stop> {
-    loop {
-        let keys = Arc::clone(decryption);
-        let step = move || {
-            let outcome = resources.decrypt(&keys);
-            (resources, outcome)
-        };
-        let (kept, outcome) = context.compute.run(step).await;
-        resources = kept;
-        match outcome {
-            Ok(findings) => return Ok((resources, findings)),
-            Err(Some(message)) => return Err(build_failed(message)),
-            Err(None) if decryption.ask(context).await => {}
-            Err(None) => {
-                let message = "a key service gave no answer";
-                return Err(Stop::classed(ErrorClass::Transient, BUILD_FAILED, message));
-            }
         }
     }
 }
@@ -214,9 +183,15 @@ impl Work {
         &self,
         remote: Option<&dyn Remote>,
         remote_files: RemoteFiles,
+        log: Option<&Arc<ReadLog>>,
     ) -> Result<Resources, String> {
         let secure = SecureTree::new(&self.tree, MOUNT).map_err(|error| error.to_string())?;
-        let mut overlay = self.generated.over(&secure);
+        let logged = log.map(|log| LoggedTree::new(&secure, log));
+        let logged_remote =
+            remote.zip(log).map(|(remote, log)| LoggedRemote::new(remote, Arc::clone(log)));
+        let remote = logged_remote.as_ref().map(|it| it as &dyn Remote).or(remote);
+        let tree = logged.as_ref().map_or(&secure as &dyn FileTree, |it| it);
+        let mut overlay = self.generated.over(tree);
         for (path, content) in &self.plain {
             overlay = overlay.with(path.clone(), content.expose().clone());
         }
@@ -269,29 +244,22 @@ impl Resources {
             ["/metadata/name", "/kind", "/apiVersion"].iter().all(|pointer| has(value, pointer))
         };
         let wrong = self.values.iter().filter(|value| !is_whole(value)).map(|value| {
-            format!("failed to decode Kubernetes apiVersion, kind and name from: {value}")
+            let shown = without_data(value);
+            format!("failed to decode Kubernetes apiVersion, kind and name from: {shown}")
         });
         joined(wrong).map_or(Ok(()), |message| Err(build_failed(message)))
     }
+}
 
-    /// Decrypts in place; an error without words means that a key has yet to be asked.
-    fn decrypt(&mut self, decryption: &Decryption) -> Result<Vec<Finding>, Option<String>> {
-        let decryptor = decryption.decryptor();
-        let (mut findings, mut failures, mut is_unasked) = (Vec::new(), Vec::new(), false);
-        for value in &mut self.values {
-            let name = resource_name(value);
-            match decryptor.decrypt_resource(value, &mut findings) {
-                Ok(_) => {}
-                Err(error) if error.is_unasked() => is_unasked = true,
-                Err(error) => failures.push(format!("decryption failed for '{name}': {error}")),
-            }
-        }
-        match (joined(failures), is_unasked) {
-            (Some(message), _) => Err(Some(message)),
-            (None, true) => Err(None),
-            (None, false) => Ok(findings),
-        }
+/// An object as a message shows it: what a Secret holds is left out.
+fn without_data(value: &Value) -> Value {
+    let mut shown = value.clone();
+    if value.get("kind").and_then(Value::as_str) == Some("Secret")
+        && let Some(fields) = shown.as_object_mut()
+    {
+        fields.retain(|name, _| name != "data" && name != "stringData");
     }
+    shown
 }
 
 /// All messages, one below the other; nothing where there are none.

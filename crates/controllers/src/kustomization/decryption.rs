@@ -16,6 +16,9 @@ use crate::client::api_message;
 use crate::context::Context;
 use crate::identity::{Decrypting, Purpose};
 
+/// The most documents that an event names.
+const NAMED: usize = 20;
+
 /// Everything to decrypt with.
 pub(super) struct Decryption {
     ring: KeyRing,
@@ -95,12 +98,12 @@ async fn import(
     Ok(())
 }
 
-/// What becomes of documents whose MAC is wrong: what the annotation says, or else the flag.
+/// What becomes of documents whose MAC is wrong: the stricter of the operator's flag and the annotation, which
+/// a tenant may set.
 fn on_broken_mac(context: &Context, object: &Kustomization) -> Result<OnBrokenMac, Stop> {
     let annotation = object.metadata.annotations.as_ref().and_then(|all| all.get(SOPS_MAC));
     match annotation.map(String::as_str) {
-        None => Ok(context.settings.sops_mac),
-        Some("report") => Ok(OnBrokenMac::Report),
+        None | Some("report") => Ok(context.settings.sops_mac),
         Some("refuse") => Ok(OnBrokenMac::Refuse),
         Some(other) => Err(build_failed(format!(
             "annotation {SOPS_MAC}: \"{other}\" is neither report nor refuse"
@@ -108,10 +111,16 @@ fn on_broken_mac(context: &Context, object: &Kustomization) -> Result<OnBrokenMa
     }
 }
 
-/// What is told of documents that were changed after they were encrypted.
+/// The event about documents that were changed after they were encrypted.
 pub(super) fn warning(findings: &[Finding]) -> Option<String> {
-    let lines: Vec<String> =
-        findings.iter().map(|found| format!("{}: {}", found.place, found.tampering)).collect();
+    let mut lines: Vec<String> = findings
+        .iter()
+        .take(NAMED)
+        .map(|found| format!("{}: {}", found.place, found.tampering))
+        .collect();
+    if findings.len() > NAMED {
+        lines.push(format!("and {} more", findings.len() - NAMED));
+    }
     (!lines.is_empty()).then(|| {
         format!("sops data integrity is not given, applied nevertheless:\n{}", lines.join("\n"))
     })

@@ -127,19 +127,25 @@ fn successors(object: &Kustomization) -> Vec<Key> {
     required.chain(annotated.map(|it| it.key)).collect()
 }
 
-/// The way from a Kustomization back to itself, in words, if there is one.
+/// The way from a Kustomization back to itself, in words, if there is one. Of other namespaces only those are
+/// named that it names itself.
 fn cycle(store: &Store<Kustomization>, object: &Kustomization) -> Option<String> {
     let start = Key::of(&object.metadata);
     // By each Kustomization that is reached: the one that leads to it.
     let mut reached: BTreeMap<Key, Key> = BTreeMap::new();
-    let mut open: VecDeque<(Key, Vec<Key>)> = VecDeque::from([(start.clone(), successors(object))]);
+    let named = successors(object);
+    let shown = |key: &Key| {
+        let is_known = key.namespace == start.namespace || named.contains(key);
+        if is_known { key.to_string() } else { "(another namespace)".to_owned() }
+    };
+    let mut open: VecDeque<(Key, Vec<Key>)> = VecDeque::from([(start.clone(), named.clone())]);
     while let Some((from, next)) = open.pop_front() {
         for to in next {
             if to == start {
-                let mut way = vec![start.to_string(), from.to_string()];
+                let mut way = vec![shown(&start), shown(&from)];
                 let mut at = &from;
                 while let Some(before) = reached.get(at) {
-                    way.push(before.to_string());
+                    way.push(shown(before));
                     at = before;
                 }
                 way.reverse();

@@ -22,6 +22,7 @@ use tracing::{error, info, warn};
 
 use super::Kustomizations;
 use super::access::Target;
+use super::handover::holds;
 use super::pass::Pass;
 use super::stop::Stop;
 use crate::drift::{Drift, DriftMode, Foreign, GUARDS};
@@ -231,10 +232,10 @@ impl Kustomizations {
             return;
         }
         // What another Kustomization has applied is handed over or fought over; neither is settled in haste.
+        // Labels alone do not tell: whoever may change the object may change them.
         let taken = foreign.hand.owner.as_ref().filter(|other| *other != owner);
-        if taken.is_some_and(|other| lives(other).is_some())
-            || self.drift.is_fought_over(owner, &foreign.object)
-        {
+        let has_taken = |other| lives(other).is_some_and(|it| holds(&it, &foreign.object));
+        if taken.is_some_and(has_taken) || self.drift.is_fought_over(owner, &foreign.object) {
             info!(object = %owner, "{} is left to the interval", foreign.object);
             return;
         }

@@ -14,6 +14,9 @@ use super::Kustomizations;
 use super::pass::{Pass, STATUS_MANAGER};
 use super::timing;
 
+/// The most entries that an event names.
+const NAMED: usize = 20;
+
 impl Kustomizations {
     /// Deletes what was applied and lets the object go. A suspended one leaves everything as it is.
     pub(super) async fn finalize(&self, pass: &mut Pass<'_>) -> Next {
@@ -68,7 +71,14 @@ impl Kustomizations {
     /// Deletes what was applied; gives what stays for others and is still marked as ours.
     async fn remove_all(&self, pass: &mut Pass<'_>, removal: Removal) -> Result<Inventory, String> {
         let Some(stored) = &pass.status.inventory else { return Ok(Inventory::default()) };
-        let inventory = Inventory::read(stored).map_err(|error| error.to_string())?;
+        let (inventory, unreadable) = Inventory::readable(stored);
+        if !unreadable.is_empty() {
+            // Nothing can have such an id; a status that anybody wrote must not hold the deletion.
+            let shown: Vec<&str> = unreadable.iter().copied().take(NAMED).collect();
+            let message = format!("entries of the inventory cannot be read: {shown:?}");
+            error!(object = %pass.key, "{message}");
+            pass.event(Severity::Error, &message);
+        }
         if inventory.is_empty() {
             return Ok(inventory);
         }

@@ -9,12 +9,11 @@
 //! Another namespace is another tenant: what it would build is looked at only where the operator allows
 //! references across namespaces, its name is not shown, and it holds a deletion here for a limited time.
 
+mod memory;
 mod rights;
+mod stay;
 mod wishes;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sluice_api::kustomize::kustomization::Kustomization;
@@ -24,10 +23,8 @@ use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_base::duration::GoDuration;
 use sluice_runtime::events::Severity;
-use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-use sluice_runtime::store::Change;
-use sluice_ssa::{Action, Applier, ChangeSet, Inventory, ObjectId, ObjectKey};
+use sluice_ssa::{Action, Applier, ChangeSet, Inventory, ObjectKey};
 use tracing::info;
 
 use super::drifting::cluster_of;
@@ -36,7 +33,11 @@ use super::{Kustomizations, references};
 use crate::origin::Reading;
 use crate::safety::SafetyRule;
 use rights::{Right, Rights};
-use wishes::{Budget, ahead, holds};
+use stay::{Claims, Stay, shown};
+use wishes::{Budget, ahead};
+
+pub(super) use memory::HandOver;
+pub(super) use wishes::holds;
 
 /// How long a Kustomization that is being deleted waits for one of another namespace, or for a source.
 pub(super) const PATIENCE: Duration = Duration::from_mins(10);
@@ -46,205 +47,6 @@ const LONGEST: Duration = Duration::from_hours(1);
 
 /// What a source may be late beyond its interval and timeout.
 const GRACE: Duration = Duration::from_mins(1);
-
-/// How many claims of a Kustomization are kept: of its source's artifact, and of newer ones of the repository.
-const CLAIMS: usize = 3;
-
-/// The objects that a Kustomization wants of an artifact, as numbers: they are only ever compared.
-struct Claim {
-    uid: Option<String>,
-    generation: Option<i64>,
-    artifact: String,
-    wanted: BTreeSet<u64>,
-}
-
-impl Claim {
-    fn is_of(&self, object: &Kustomization) -> bool {
-        self.uid == object.metadata.uid && self.generation == object.metadata.generation
-    }
-}
-
-/// What each Kustomization wants, and which of them wait for another to take it.
-#[derive(Default)]
-pub(super) struct HandOver {
-    claims: Mutex<BTreeMap<Key, Vec<Claim>>>,
-    /// By the new owner: the old ones.
-    waiting: Mutex<BTreeMap<Key, BTreeSet<Key>>>,
-    /// By a source: the old owners that wait until it has fetched.
-    awaiting: Mutex<BTreeMap<Reference, BTreeSet<Key>>>,
-    /// Old and new owners, where the new one was asked to look again.
-    asked: Mutex<BTreeSet<(Key, Key)>>,
-}
-
-fn number(id: &ObjectId) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
-}
-
-impl HandOver {
-    /// Remembers what a Kustomization wants of an artifact.
-    pub(super) fn claim(&self, object: &Kustomization, artifact: &Artifact, keys: &[ObjectKey]) {
-        let claim = Claim {
-            uid: object.metadata.uid.clone(),
-            generation: object.metadata.generation,
-            artifact: artifact.digest.clone(),
-            wanted: keys.iter().map(|key| number(&key.id)).collect(),
-        };
-        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = claims.entry(Key::of(&object.metadata)).or_default();
-        known.retain(|it| it.is_of(object) && it.artifact != claim.artifact);
-        if known.len() == CLAIMS {
-            known.remove(0);
-        }
-        known.push(claim);
-    }
-
-    /// What a claim to an artifact says, where there is one.
-    fn ask<T>(
-        &self,
-        object: &Kustomization,
-        artifact: &str,
-        question: impl FnOnce(&Claim) -> T,
-    ) -> Option<T> {
-        let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = claims.get(&Key::of(&object.metadata))?.iter();
-        known.find(|claim| claim.is_of(object) && claim.artifact == artifact).map(question)
-    }
-
-    fn knows(&self, object: &Kustomization, artifact: &str) -> bool {
-        self.ask(object, artifact, |_| ()).is_some()
-    }
-
-    fn is_claimed(&self, by: &Kustomization, artifact: &str, id: &ObjectId) -> bool {
-        self.ask(by, artifact, |claim| claim.wanted.contains(&number(id))).unwrap_or(false)
-    }
-
-    fn wait(&self, stay: &Stay, old: &Key) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.entry(stay.taker().clone()).or_default().insert(old.clone());
-        if let Stay::Until { source, .. } = stay {
-            let mut awaiting = self.awaiting.lock().unwrap_or_else(PoisonError::into_inner);
-            awaiting.entry(source.clone()).or_default().insert(old.clone());
-        }
-    }
-
-    /// The ones that wait for a Kustomization, now that it changed: its spec, or by a pass that came to an end.
-    pub(super) fn released(&self, change: &Change<Kustomization>) -> BTreeSet<Key> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting.contains_key(&change.key) {
-            return BTreeSet::new();
-        }
-        let concerns = |object: &Arc<Kustomization>| {
-            let history = object.status.as_ref().and_then(|status| status.history.clone());
-            (object.metadata.generation, object.metadata.deletion_timestamp.clone(), history)
-        };
-        if change.before.as_ref().map(concerns) == change.after.as_ref().map(concerns) {
-            return BTreeSet::new();
-        }
-        waiting.remove(&change.key).unwrap_or_default()
-    }
-
-    /// The ones that wait until a source has fetched, now that it has.
-    pub(super) fn fetched(&self, source: &Reference) -> BTreeSet<Key> {
-        let mut awaiting = self.awaiting.lock().unwrap_or_else(PoisonError::into_inner);
-        awaiting.remove(source).unwrap_or_default()
-    }
-
-    /// Whether the new owner was not yet asked, on behalf of the old one, to look again.
-    fn asks_first(&self, new: &Key, old: &Key) -> bool {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.insert((old.clone(), new.clone()))
-    }
-
-    /// Nothing is kept for others any more.
-    fn settle(&self, old: &Key) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|(key, _)| key != old);
-    }
-
-    /// Forgets one that is gone.
-    pub(super) fn forget(&self, key: &Key) {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-        self.settle(key);
-    }
-}
-
-/// Why an object stays although it is no longer wanted here.
-#[derive(Debug, Clone)]
-enum Stay {
-    /// A Kustomization wants it. If its source has not read the revision in which it does: how that one is.
-    For { taker: Key, source: Option<&'static str> },
-    /// The source of a Kustomization reads the same repository and has not read the revision at hand: that
-    /// one may want it then.
-    Until { taker: Key, source: Reference, revision: String },
-}
-
-impl Stay {
-    const fn taker(&self) -> &Key {
-        match self {
-            Self::For { taker, .. } | Self::Until { taker, .. } => taker,
-        }
-    }
-
-    /// Whether a deletion waits for it as long as its patience lasts, and not for ever.
-    fn is_doubtful(&self, own: &Key) -> bool {
-        match self {
-            Self::For { taker, source } => taker.namespace != own.namespace || source.is_some(),
-            Self::Until { .. } => true,
-        }
-    }
-
-    /// What a status of this namespace may say about it.
-    fn text(&self, object: &ObjectKey, own: &Key) -> String {
-        match self {
-            Self::For { taker, .. } if taker.namespace != own.namespace => {
-                format!("{object} stays for a Kustomization of another namespace")
-            }
-            Self::For { taker, source: None } => {
-                format!("{object} stays for Kustomization {taker}")
-            }
-            Self::For { taker, source: Some(source) } => {
-                format!("{object} stays for Kustomization {taker}, the source of which {source}")
-            }
-            Self::Until { source, revision, .. } => {
-                format!("{object} stays until {} has read {revision}", shown(source, own))
-            }
-        }
-    }
-}
-
-/// A source as a status of a namespace may name it.
-fn shown(source: &Reference, own: &Key) -> String {
-    if source.key.namespace == own.namespace {
-        return format!("{}/{}", source.kind, source.key);
-    }
-    format!("a {} of another namespace", source.kind)
-}
-
-/// What others want of the objects that are no longer wanted here.
-#[derive(Default)]
-pub(super) struct Claims {
-    stays: BTreeMap<ObjectId, Stay>,
-    /// What was not waited for, and why.
-    notes: BTreeSet<String>,
-}
-
-impl Claims {
-    /// The objects that stay.
-    pub(super) fn spared(&self) -> BTreeSet<ObjectId> {
-        self.stays.keys().cloned().collect()
-    }
-
-    /// How many stay.
-    pub(super) fn len(&self) -> usize {
-        self.stays.len()
-    }
-
-    fn is_wanted(&self, id: &ObjectId) -> bool {
-        matches!(self.stays.get(id), Some(Stay::For { .. }))
-    }
-}
 
 impl Kustomizations {
     /// Which of the objects that are no longer wanted here stay for others. What was applied is the
@@ -307,7 +109,7 @@ impl Kustomizations {
                 let (stay, right) = match &awaited {
                     _ if is_wanted => {
                         let stay = Stay::For { taker: key.clone(), source };
-                        (stay, self.right_to(own, &other, object).await)
+                        (stay, self.right_to(own, &other, object, &mut rights).await)
                     }
                     Some(stay) if !claims.stays.contains_key(&object.id) => {
                         (stay.clone(), self.right_to_kind(own, &other, object, &mut rights).await)

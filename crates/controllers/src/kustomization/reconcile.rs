@@ -1,5 +1,7 @@
 //! What a pass does, step by step, in the order of Flux's controller.
 
+use std::sync::PoisonError;
+
 use serde_json::json;
 use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::kustomization::Kustomization;
@@ -14,6 +16,7 @@ use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
 use sluice_runtime::queue::Next;
 use sluice_runtime::status::patch_metadata;
+use sluice_secrets::flux::Finding;
 use sluice_ssa::HealthChecks;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
@@ -28,6 +31,9 @@ use crate::safety::SafetyRule;
 
 /// The metadata of an artifact that names the revision of what it was made from.
 const ORIGIN: &str = "org.opencontainers.image.revision";
+
+/// The longest revision of an origin that is taken into the status and into events.
+const LONGEST_ORIGIN: usize = 1024;
 
 impl Kustomizations {
     /// A whole pass; says when the next is due.
@@ -88,6 +94,7 @@ impl Kustomizations {
         let artifact = self.admitted(&pass.object)?;
         pass.revision.clone_from(&artifact.revision);
         let origin = artifact.metadata.as_ref().and_then(|metadata| metadata.get(ORIGIN));
+        let origin = origin.filter(|origin| origin.len() <= LONGEST_ORIGIN);
         pass.origin_revision = origin.cloned().unwrap_or_default();
         self.dependencies(&pass.object, &artifact).await.map_err(|error| match error {
             NotReady::Expression(error) => Stop::expression(&error),
@@ -131,12 +138,25 @@ impl Kustomizations {
         let target = self.target(&pass.object).await?;
         pass.phase("build");
         let built = build::build(&self.context, &pass.object, files).await?;
-        if let Some(warning) = decryption::warning(&built.findings)
-            && pass.status.last_applied_revision.as_ref() != Some(&artifact.revision)
-        {
-            pass.event(Severity::Error, &warning);
-        }
+        self.warn_of_tampering(pass, &artifact.revision, &built.findings);
         self.apply(pass, &artifact, target, built, checks, &progress, cancel).await
+    }
+}
+
+impl Kustomizations {
+    /// Says once for each revision which documents were changed after they were encrypted.
+    fn warn_of_tampering(&self, pass: &Pass<'_>, revision: &str, findings: &[Finding]) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(warning) = decryption::warning(findings) else {
+            warned.remove(&pass.key);
+            return;
+        };
+        let is_applied = pass.status.last_applied_revision.as_deref() == Some(revision);
+        let now = (revision.to_owned(), warning);
+        if !is_applied && warned.get(&pass.key) != Some(&now) {
+            pass.event(Severity::Error, &now.1);
+        }
+        warned.insert(pass.key.clone(), now);
     }
 }
 

@@ -122,8 +122,7 @@ async fn a_wrong_mac_is_a_warning_or_by_annotation_an_error() {
     strict["metadata"]["annotations"] =
         json!({"sluice.dev/sops-mac": "refuse", "reconcile.fluxcd.io/requestedAt": "1"});
     ground.apply(strict.clone()).await;
-    let words =
-        "False BuildFailed: error decrypting sources: failed to verify sops data integrity: ";
+    let words = "False BuildFailed: error decrypting sources: app/app.env: failed to verify sops data integrity: ";
     ground.until(&app, |it| said(it, "Ready").starts_with(words)).await;
     strict["metadata"]["annotations"] =
         json!({"sluice.dev/sops-mac": "maybe", "reconcile.fluxcd.io/requestedAt": "2"});

@@ -72,6 +72,8 @@ pub struct KeyRing {
     aws: Option<AwsKeys>,
     gcp: Option<GcpCredentials>,
     azure: Option<AzureCredentials>,
+    /// What keys at hand gave: a document is checked and decrypted, and has many neighbours with its key.
+    near: Mutex<BTreeMap<MasterKey, Result<DataKey, String>>>,
     far: Mutex<Far>,
 }
 
@@ -105,7 +107,10 @@ impl KeyRing {
                 .map(|found| self.gcp = Some(found))
                 .map_err(String::from),
             "sops.azure-kv" => azure_credentials(value).map(|found| self.azure = Some(found)),
-            _ if extension(entry) == "asc" => self.pgp.import(value),
+            _ if extension(entry) == "asc" => {
+                self.near = Mutex::default();
+                self.pgp.import(value)
+            }
             _ => return self.import_age(entry, value),
         };
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
@@ -116,6 +121,7 @@ impl KeyRing {
         if extension(entry) != "agekey" {
             return Ok(());
         }
+        self.near = Mutex::default();
         let result = self.age.import(&String::from_utf8_lossy(value));
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
     }
@@ -194,10 +200,14 @@ fn extension(name: &str) -> &str {
 
 impl KeyService for KeyRing {
     fn decrypt(&self, key: &MasterKey) -> Result<DataKey, NoKey> {
-        match key {
-            MasterKey::Age { enc, .. } => return Ok(self.age.decrypt(enc)?),
-            MasterKey::Pgp { enc, .. } => return Ok(self.pgp.decrypt(enc)?),
-            _ => {}
+        if matches!(key, MasterKey::Age { .. } | MasterKey::Pgp { .. }) {
+            let mut near = self.near.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = near.entry(key.clone()).or_insert_with(|| match key {
+                MasterKey::Age { enc, .. } => self.age.decrypt(enc),
+                MasterKey::Pgp { enc, .. } => self.pgp.decrypt(enc),
+                _ => Err("no key at hand".to_owned()),
+            });
+            return Ok(answer.clone()?);
         }
         let mut far = self.far();
         if let Some(answer) = far.answers.get(key) {

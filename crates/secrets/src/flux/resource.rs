@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
-use super::{DECRYPT_ANNOTATION, Decryptor, Finding};
+use super::{CheckError, Checked, DECRYPT_ANNOTATION, Decryptor, Finding};
 use crate::document::{Error, decrypt_document};
 use crate::formats::Format;
 
@@ -35,6 +35,9 @@ pub enum ResourceError {
         /// Why not.
         source: Error,
     },
+    /// The object is not of a file that is as SOPS wrote it.
+    #[error(transparent)]
+    Altered(#[from] CheckError),
     /// What came out is no JSON.
     #[error("failed to unmarshal decrypted '{namespace}/{name}' {kind} to JSON")]
     NotJson {
@@ -52,7 +55,7 @@ impl ResourceError {
     pub const fn is_unasked(&self) -> bool {
         match self {
             Self::Object { source, .. } | Self::Field { source, .. } => source.is_unasked(),
-            Self::NotJson { .. } => false,
+            Self::Altered(_) | Self::NotJson { .. } => false,
         }
     }
 }
@@ -83,18 +86,25 @@ fn text<'o>(object: &'o Json, pointer: &str) -> &'o str {
 impl Decryptor<'_> {
     /// Decrypts an object of a build in place, and gives whether there was anything to decrypt.
     ///
-    /// The MAC of an object that is encrypted as a whole is not looked at: a build orders and adds
-    /// fields, so it never fits. Entries of a Secret are documents as they were written, and theirs is.
+    /// The MAC of an object that is encrypted as a whole never fits: a build orders and adds fields. So
+    /// its sealed values have to be those of a file that was checked. Entries of a Secret are documents as
+    /// they were written, and have a MAC of their own.
     pub fn decrypt_resource(
         &self,
         object: &mut Json,
+        checked: &Checked,
         findings: &mut Vec<Finding>,
     ) -> Result<bool, ResourceError> {
         if is_decryption_disabled(object) {
             return Ok(false);
         }
         if is_encrypted(object) {
-            *object = self.decrypt_object(object)?;
+            let plain = self.decrypt_object(object)?;
+            let (namespace, name) =
+                (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+            let place = format!("{}/{namespace}/{name}", text(object, "/kind"));
+            self.check_object(object, &place, checked, findings)?;
+            *object = plain;
             return Ok(true);
         }
         if text(object, "/kind") == "Secret" {

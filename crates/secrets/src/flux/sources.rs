@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use sluice_kustomize::{Entry, FileTree, TreeError};
 use sluice_yaml::{Duplicates, to_json};
 
-use super::{Decryptor, Finding, MAX_FILE_SIZE};
+use super::{CheckError, Decryptor, Finding, MAX_FILE_SIZE};
 use crate::document::Error;
 use crate::formats::Format;
 use sluice_base::redacted::Redacted;
@@ -47,6 +47,9 @@ pub enum SourcesError {
     /// It could not be decrypted.
     #[error(transparent)]
     Decrypt(#[from] Error),
+    /// It is not as SOPS wrote it.
+    #[error(transparent)]
+    Altered(#[from] CheckError),
     /// A directory without a kustomization file.
     #[error("no kustomization file found")]
     NoKustomization,
@@ -211,6 +214,9 @@ impl Walk<'_> {
                     self.out.files.insert(path, plain);
                 }
                 Err(error) if error.is_unasked() => self.unasked = Some(error),
+                Err(Error::Integrity(tampering)) => {
+                    return Err(CheckError::Altered { place, tampering }.into());
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -48,7 +48,8 @@ pub(super) async fn config_of(
 ) -> Result<(Config, Option<&'static str>), String> {
     const IGNORED: &str = "insecure-skip-tls-verify of the kubeconfig is ignored: the controller runs without --insecure-kubeconfig-tls";
     let mut ignored = None;
-    let mut kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| error.to_string())?;
+    let mut kubeconfig =
+        Kubeconfig::from_yaml(text).map_err(|error| unreadable(&error.to_string()))?;
     for cluster in &mut kubeconfig.clusters {
         let name = &cluster.name;
         let Some(cluster) = &mut cluster.cluster else {
@@ -87,6 +88,21 @@ pub(super) async fn config_of(
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
     Ok((config.map_err(|error| error.to_string())?, ignored))
+}
+
+/// Where a kubeconfig cannot be read. The reader's own words show the lines around, with what is in them.
+fn unreadable(problem: &str) -> String {
+    let mut words = problem.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let mut number_after = |name: &str| {
+        words.find(|word| *word == name)?;
+        words.next()?.parse::<u32>().ok()
+    };
+    match (number_after("line"), number_after("column")) {
+        (Some(line), Some(column)) => {
+            format!("failed to parse kubeconfig YAML at line {line} column {column}")
+        }
+        _ => "failed to parse kubeconfig YAML".to_owned(),
+    }
 }
 
 fn is_set(text: Option<&String>) -> bool {

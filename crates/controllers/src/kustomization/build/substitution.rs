@@ -46,11 +46,30 @@ pub(super) fn substitute_all(
         match substitute(value, &how) {
             Ok(Some(changed)) => *value = changed,
             Ok(None) => {}
-            Err(failure) => failures.push(failed(value, &words(&failure))),
+            Err(failure) => failures.push(failed(value, &without_values(&words(&failure)))),
         }
     }
     let failures = joined(failures).or_else(|| collision(values));
     failures.map_or(Ok(()), |message| Err(build_failed(message)))
+}
+
+/// A failure to read what came of a substitution, without what it quotes: that may be of a variable's value,
+/// and variables may come from Secrets.
+fn without_values(words: &str) -> String {
+    const READING: &str = "YAMLToJSON: ";
+    let Some((before, problem)) = words.split_once(READING) else { return words.to_owned() };
+    let mut out = format!("{before}{READING}");
+    let mut rest = problem;
+    while let Some(start) = rest.find(['\'', '"', '`']) {
+        let quote = rest[start..].chars().next().unwrap_or_default();
+        let Some(length) = rest[start + 1..].find(quote) else { break };
+        out.push_str(&rest[..=start]);
+        out.push_str("(hidden)");
+        out.push(quote);
+        rest = &rest[start + length + 2..];
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Objects that have become one; in kustomize's words.

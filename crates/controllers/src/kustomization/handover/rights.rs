@@ -8,8 +8,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::Api;
 use kube::api::PostParams;
 use sluice_api::kustomize::kustomization::Kustomization;
-use sluice_runtime::key::Key;
-use sluice_ssa::{ApiError, ObjectKey};
+use sluice_ssa::{ApiError, ObjectId, ObjectKey};
 
 use super::super::Kustomizations;
 use super::super::access::Target;
@@ -23,8 +22,21 @@ pub(super) enum Right {
     Unknown,
 }
 
-/// Rights to all objects of a kind, by who asks for what and where; each is asked once.
-pub(super) type Rights = BTreeMap<(Key, String, String, String), Right>;
+/// How many questions about single objects are asked of other namespaces for one prune. Most rights are to all objects of a kind;
+/// claims are forged easily, and each may bring an account of its own.
+const MOST: usize = 100;
+
+/// The account that acts: its namespace and name.
+type Account = (Option<String>, Option<String>);
+
+/// Rights that were asked for: each is asked once.
+#[derive(Default)]
+pub(super) struct Rights {
+    /// By account, group, kind and namespace.
+    to_kinds: BTreeMap<(Account, String, String, String), Right>,
+    /// By account and object.
+    to_objects: BTreeMap<(Account, ObjectId), Right>,
+}
 
 impl Kustomizations {
     /// Whether another Kustomization has the right to apply an object. One that acts as the same account
@@ -34,14 +46,26 @@ impl Kustomizations {
         own: &Kustomization,
         other: &Kustomization,
         object: &ObjectKey,
+        known: &mut Rights,
     ) -> Right {
-        if self.account(own) == self.account(other) {
-            return Right::Yes;
+        let right = self.right_to_kind(own, other, object, known).await;
+        if right != Right::No {
+            return right;
         }
-        self.review(other, object, Some(&object.id.name)).await
+        let question = (self.account(other), object.id.clone());
+        if let Some(right) = known.to_objects.get(&question) {
+            return *right;
+        }
+        let crosses = own.metadata.namespace != other.metadata.namespace;
+        if crosses && known.to_objects.len() >= MOST {
+            return Right::No;
+        }
+        let right = self.review(other, object, Some(&object.id.name)).await;
+        known.to_objects.insert(question, right);
+        right
     }
 
-    /// The same for all objects of the kind in the namespace, remembered.
+    /// The same for all objects of the kind in the namespace.
     pub(super) async fn right_to_kind(
         &self,
         own: &Kustomization,
@@ -49,23 +73,23 @@ impl Kustomizations {
         object: &ObjectKey,
         known: &mut Rights,
     ) -> Right {
-        if self.account(own) == self.account(other) {
+        let account = self.account(other);
+        if self.account(own) == account {
             return Right::Yes;
         }
         let id = &object.id;
-        let (group, kind, namespace) = (id.group.clone(), id.kind.clone(), id.namespace.clone());
-        let question = (Key::of(&other.metadata), group, kind, namespace);
-        if let Some(right) = known.get(&question) {
+        let question = (account, id.group.clone(), id.kind.clone(), id.namespace.clone());
+        if let Some(right) = known.to_kinds.get(&question) {
             return *right;
         }
         let right = self.review(other, object, None).await;
-        known.insert(question, right);
+        known.to_kinds.insert(question, right);
         right
     }
 
     /// The account that a Kustomization acts as.
-    fn account<'a>(&'a self, object: &'a Kustomization) -> (Option<&'a str>, Option<&'a str>) {
-        (object.metadata.namespace.as_deref(), self.service_account(object))
+    fn account(&self, object: &Kustomization) -> Account {
+        (object.metadata.namespace.clone(), self.service_account(object).map(str::to_owned))
     }
 
     async fn review(

@@ -166,7 +166,7 @@ fn has_applied(object: &Kustomization, artifact: &Artifact) -> bool {
 }
 
 /// Whether the inventory of a Kustomization has an object.
-pub(super) fn holds(object: &Kustomization, id: &ObjectId) -> bool {
+pub(in crate::kustomization) fn holds(object: &Kustomization, id: &ObjectId) -> bool {
     let stored = object.status.as_ref().and_then(|status| status.inventory.as_ref());
     let wanted = id.to_inventory();
     stored.is_some_and(|stored| stored.entries.iter().any(|entry| entry.id == wanted))
