@@ -28,18 +28,32 @@ fn connect(ground: &mut Ground, content_hosts: &[&str]) {
     ground.outside().git = Arc::new(git);
 }
 
-/// A cluster with a Kustomization of these files, and what became of it.
-async fn built(files: &[(&str, &str)]) -> (Ground, Value) {
+/// What becomes of Kustomizations with these kustomization files, beside a ConfigMap of their own.
+async fn built(files: &[String]) -> Vec<String> {
     let mut ground = Ground::idle().await;
     connect(&mut ground, &[]);
-    ground.commit("files", files);
+    let mut tree = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        tree.push((format!("app-{at}/kustomization.yaml"), file.clone()));
+        tree.push((format!("app-{at}/own.yaml"), config_map_file(&format!("own-{at}"), "1")));
+    }
+    let tree: Vec<_> = tree.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    ground.commit("files", &tree);
     ground.apply(namespace()).await;
     ground.apply(repository()).await;
     ground.start();
-    let app = kustomization("app", "app", json!({"targetNamespace": "apps"}));
-    ground.apply(app.clone()).await;
-    let found = ground.until(&app, is_over).await;
-    (ground, found)
+    let names: Vec<String> = (0..files.len()).map(|at| format!("app-{at}")).collect();
+    let apps = names.iter().map(|name| kustomization(name, name, json!({"timeout": "1m"})));
+    let apps: Vec<Value> = apps.collect();
+    for app in &apps {
+        ground.apply(app.clone()).await;
+    }
+    let mut ready = Vec::new();
+    for app in &apps {
+        ready.push(said(&ground.until(app, is_over).await, "Ready"));
+    }
+    ground.stop().await;
+    ready
 }
 
 /// Whether a build came to an end, be it a bad one.
@@ -58,7 +72,7 @@ async fn victim() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 async fn a_generator_does_not_show_what_a_url_answers() {
     let (victim, asked) = victim().await;
     let url = format!("http://{victim}/latest/meta-data/");
-    for field in [
+    let fields = [
         format!("configMapGenerator: [{{name: loot, files: ['x={url}']}}]"),
         format!("secretGenerator: [{{name: loot, files: ['x={url}']}}]"),
         format!("configMapGenerator: [{{name: loot, envs: ['{url}']}}]"),
@@ -67,16 +81,13 @@ async fn a_generator_does_not_show_what_a_url_answers() {
         format!("crds: ['{url}']"),
         format!("replacements: [{{path: '{url}'}}]"),
         format!("openapi: {{path: '{url}'}}"),
-    ] {
-        let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n";
-        let file = format!("resources: [own.yaml]\n{field}\n");
-        let files = [("app/kustomization.yaml", file.as_str()), ("app/own.yaml", map)];
-        let (mut ground, found) = built(&files).await;
-        ground.stop().await;
-        let ready = said(&found, "Ready");
-        assert_eq!(*asked.lock().unwrap(), Vec::<String>::new(), "{field}: {ready}");
+    ];
+    let files = fields.iter().map(|field| format!("resources: [own.yaml]\n{field}\n"));
+    let files: Vec<String> = files.collect();
+    for (field, ready) in fields.iter().zip(built(&files).await) {
         assert!(ready.contains("only resources and components may be URLs"), "{field}: {ready}");
     }
+    assert_eq!(*asked.lock().unwrap(), Vec::<String>::new());
 }
 
 /// A remote base at a loopback address is refused, and nobody is asked.
@@ -84,7 +95,7 @@ async fn a_generator_does_not_show_what_a_url_answers() {
 async fn a_remote_base_does_not_reach_loopback() {
     let (victim, asked) = victim().await;
     let port = victim.port();
-    for host in [
+    let hosts = [
         "127.0.0.1",
         "localhost",
         "2130706433",
@@ -96,15 +107,13 @@ async fn a_remote_base_does_not_reach_loopback() {
         "0.0.0.0",
         "127.0.0.1.",
         "%31%32%37.0.0.1",
-    ] {
-        let file = format!("resources: ['http://{host}:{port}/x.yaml']\n");
-        let (mut ground, found) = built(&[("app/kustomization.yaml", &file)]).await;
-        ground.stop().await;
-        let ready = said(&found, "Ready");
-        assert_eq!(*asked.lock().unwrap(), Vec::<String>::new(), "{host}: {ready}");
+    ];
+    let files = hosts.map(|host| format!("resources: ['http://{host}:{port}/x.yaml']\n"));
+    for (host, ready) in hosts.iter().zip(built(&files).await) {
         assert!(ready.starts_with("False BuildFailed"), "{host}: {ready}");
         assert!(ready.contains("--allow-content-hosts"), "{host}: {ready}");
     }
+    assert_eq!(*asked.lock().unwrap(), Vec::<String>::new());
 }
 
 /// Another tenant's artifact is on the artifact server, which answers everybody inside of the network.
@@ -139,14 +148,11 @@ async fn a_repository_does_not_read_another_tenants_artifact() {
 #[tokio::test]
 async fn a_git_base_does_not_reach_loopback() {
     let (victim, asked) = service(|_| (404, String::new())).await;
-    for base in
-        [format!("http://{victim}/app.git//dir?ref=main"), format!("http://{victim}/app.git")]
-    {
-        let file = format!("resources: ['{base}']\n");
-        let (mut ground, found) = built(&[("app/kustomization.yaml", &file)]).await;
-        ground.stop().await;
-        assert_eq!(*asked.lock().unwrap(), Vec::<String>::new(), "{}", said(&found, "Ready"));
-    }
+    let bases = ["app.git//dir?ref=main", "app.git"];
+    let files = bases.map(|base| format!("resources: ['http://{victim}/{base}']\n"));
+    let ready = built(&files).await;
+    assert!(ready.iter().all(|ready| ready.starts_with("False BuildFailed")), "{ready:?}");
+    assert_eq!(*asked.lock().unwrap(), Vec::<String>::new());
 }
 
 /// A server that drips one byte now and then cannot hold a worker beyond the timeout of the Kustomization.

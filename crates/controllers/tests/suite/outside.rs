@@ -69,6 +69,7 @@ pub(crate) fn small_repository() -> Repository {
 
 /// A git server; below a directory named like a status, that status is the answer until all is well, and
 /// below `stall` there is none.
+#[expect(clippy::disallowed_methods, reason = "a server of the tests connects, not the product")]
 async fn moody_server(paths: &[&str]) -> (SocketAddr, Arc<AtomicBool>) {
     let repositories = MemoryTransport::default();
     for path in paths {

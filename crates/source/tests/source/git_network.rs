@@ -69,6 +69,7 @@ impl Authority {
 }
 
 /// Ends TLS in front of a plain server.
+#[expect(clippy::disallowed_methods, reason = "a server of the tests connects, not the product")]
 pub(crate) async fn tls_in_front(
     of: SocketAddr,
     authority: &Authority,
@@ -107,6 +108,7 @@ pub(crate) async fn tls_in_front(
 }
 
 /// A proxy with a password; it keeps the first lines of what it is asked.
+#[expect(clippy::disallowed_methods, reason = "a server of the tests connects, not the product")]
 async fn proxy() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind(ANY).await.expect("a loopback port");
     let address = listener.local_addr().expect("an address");

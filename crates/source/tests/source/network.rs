@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -13,6 +14,7 @@ use sluice_cloud::{CacheLimits, Clouds, CloudsParts, Environment, Http as _, NoA
 use sluice_source::bucket::{
     BucketAddress, BucketAuth, BucketHost, BucketNetwork, BucketQuery, BucketTransport as _, fetch,
 };
+use sluice_source::client::FetchOptions;
 use sluice_source::git::{
     GitAuth, GitLimits, GitOverNetwork, GitServer, MemoryTransport, ObjectId, ObjectKind,
     Repository, SshOptions,
@@ -415,4 +417,60 @@ async fn a_submodule_does_not_reach_another_private_host() {
     assert!(words.contains("which the content of a repository may not name"), "{words}");
     assert!(asked.lock().expect("not poisoned").is_empty());
     serving.abort();
+}
+
+/// A server of artifacts that says nothing, or drips, is given up on. Without the limits of the purpose the same
+/// request goes on for ever.
+#[tokio::test(start_paused = true)]
+async fn a_tarpit_does_not_hold_the_transfer_of_an_artifact() {
+    const HOUR: Duration = Duration::from_hours(1);
+    for drips in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let serving = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let head = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
+                    if drips {
+                        let _ = stream.write_all(head.as_bytes()).await;
+                    }
+                    loop {
+                        tokio::time::sleep(Duration::from_secs(10)).await;
+                        if drips && stream.write_all(b"x").await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        let url = format!("http://{address}/gitrepository/apps/web/1.tar.gz");
+        let digest = format!("sha256:{}", "0".repeat(64));
+        let options = FetchOptions { retries: 0, ..FetchOptions::default() };
+        for (purpose, ends) in [(Purpose::Artifact, true), (Purpose::Operator, false)] {
+            let client = client(&Network::new(), purpose);
+            let fetching = sluice_source::client::fetch(&client, &url, &digest, &options);
+            let outcome = tokio::time::timeout(HOUR, fetching).await;
+            assert_eq!(outcome.is_ok(), ends, "{purpose:?}, drips: {drips}");
+        }
+        serving.abort();
+    }
+}
+
+/// A status that names another server than those of the installation leads nowhere.
+#[tokio::test]
+async fn an_artifact_is_not_fetched_from_a_strange_host() {
+    let (strange, asked) = server(fine(), false).await;
+    let url = format!("http://{strange}/gitrepository/apps/web/1.tar.gz");
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let options = FetchOptions { retries: 0, ..FetchOptions::default() };
+    let own = vec!["*.flux-system.svc.cluster.local".parse().expect("a host")];
+    for (artifact_hosts, requests) in [(Some(own), 0), (None, 1)] {
+        let is_listed = artifact_hosts.is_none();
+        let network = Network::with(Policy { artifact_hosts, ..Policy::default() });
+        let client = client(&network, Purpose::Artifact);
+        let outcome = sluice_source::client::fetch(&client, &url, &digest, &options).await;
+        let words = chain(&outcome.expect_err("it is no artifact"));
+        assert_eq!(words.contains("--artifact-hosts=127.0.0.1"), !is_listed, "{words}");
+        assert_eq!(asked.lock().expect("not poisoned").len(), requests, "{words}");
+    }
 }

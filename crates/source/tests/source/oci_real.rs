@@ -29,6 +29,7 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 /// The real registry, on a port of its own.
+#[expect(clippy::disallowed_methods, reason = "a server of the tests connects, not the product")]
 async fn start(program: PathBuf, directory: &std::path::Path) -> (Child, String) {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("an address").to_string();

@@ -29,6 +29,7 @@ async fn socks(target: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     (address, asked)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a server of the tests connects, not the product")]
 async fn lead(
     mut stream: TcpStream,
     target: SocketAddr,
