@@ -124,21 +124,22 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     };
     let advertised = wanted.storage_adv_addr.clone().or_else(|| environment("STORAGE_ADV_ADDR"));
     let advertised = advertised.unwrap_or_else(|| advertised_by(bound));
+    let events = wanted.events_addr.clone().or_else(|| environment("EVENTS_ADDR"));
     let metrics = Arc::clone(&endpoints.metrics);
     let around = Around {
         advertised: &advertised,
         bound,
         cluster: &cluster,
         namespace: &namespace,
+        events: events.as_deref(),
         external: &wanted.external_artifact_hosts,
         in_cluster,
     };
-    let network = wanted.outward.network(&around, metrics)?;
+    let network = wanted.outward.network(&around, metrics);
     let cannot = |error: HttpError| Failure::caused("cannot make an HTTP client", error);
     let fetcher = |purpose| network.client(purpose, &HttpOptions::default()).map_err(cannot);
     let web = |purpose| Web::new(&network, purpose).map_err(cannot);
     let notifier = fetcher(Purpose::Operator)?;
-    let events = wanted.events_addr.clone().or_else(|| environment("EVENTS_ADDR"));
     let receiver = events.filter(|address| !address.is_empty()).map(|address| {
         let receiver: Arc<dyn Notify> = Arc::new(Receiver { client: notifier.clone(), address });
         receiver
