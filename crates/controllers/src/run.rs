@@ -101,10 +101,14 @@ pub async fn run(world: World, stop: CancellationToken) {
 
     let (client, users) = (&world.client, &wiring.users);
     let namespace = world.operation.namespace.clone();
-    let maps =
-        observe_config::<ConfigMap>(client.clone(), namespace.clone(), "ConfigMap", users.clone());
+    // No source names a ConfigMap, and fetching alone has no right to read them.
+    let maps = world.controllers.contains(&Controller::Kustomize).then(|| {
+        observe_config::<ConfigMap>(client.clone(), namespace.clone(), "ConfigMap", users.clone())
+    });
     let secrets = observe_config::<Secret>(client.clone(), namespace, "Secret", users.clone());
-    wiring.tasks.spawn(maps);
+    if let Some(maps) = maps {
+        wiring.tasks.spawn(maps);
+    }
     wiring.tasks.spawn(secrets);
 
     let first = join_all(std::mem::take(&mut wiring.lists));

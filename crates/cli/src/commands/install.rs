@@ -9,8 +9,9 @@ mod accounts;
 mod apply;
 mod controllers;
 mod definitions;
-mod plan;
+pub(crate) mod plan;
 mod policies;
+pub(crate) mod rights;
 
 use clap::ValueEnum;
 use serde_json::Value;
@@ -52,6 +53,14 @@ pub(crate) struct Arguments {
     /// Watches all namespaces, not only the one that is installed into.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     watch_all_namespaces: bool,
+    /// Locks tenants in: Kustomizations act as the account that they name, or as `default` of their namespace, never as
+    /// the controllers, which are no administrators then; references across namespaces and remote bases are refused.
+    #[arg(long)]
+    lockdown: bool,
+    /// Lets objects name service accounts that clouds and other clusters know: opens the feature gate
+    /// ObjectLevelWorkloadIdentity, and gives the controllers the right to ask for tokens of accounts.
+    #[arg(long)]
+    workload_identity: bool,
     /// What is logged.
     #[arg(long, value_enum, default_value = "info", value_name = "LEVEL")]
     log_level: LogLevel,
@@ -111,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     Ok(Outcome::Fine)
 }
 
-fn plan(arguments: &Arguments, namespace: String) -> Result<Plan, Failure> {
+pub(crate) fn plan(arguments: &Arguments, namespace: String) -> Result<Plan, Failure> {
     let names = arguments.components.iter().chain(&arguments.components_extra);
     Ok(Plan {
         namespace,
@@ -120,6 +129,8 @@ fn plan(arguments: &Arguments, namespace: String) -> Result<Plan, Failure> {
         components: plan::components(names)?,
         network_policy: arguments.network_policy,
         watch_all_namespaces: arguments.watch_all_namespaces,
+        lockdown: arguments.lockdown,
+        workload_identity: arguments.workload_identity,
         log_level: arguments.log_level.as_str(),
         toleration_keys: arguments.toleration_keys.clone(),
         cluster_domain: arguments.cluster_domain.clone(),

@@ -1,6 +1,8 @@
 //! `sluice serve`: the controllers, against whatever cluster the kubeconfig or the pod's account reaches.
 
 mod applying;
+#[cfg(test)]
+mod as_installed;
 mod endpoints;
 mod flags;
 mod gates;

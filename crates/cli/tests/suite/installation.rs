@@ -61,6 +61,18 @@ fn a_second_installation_changes_nothing_and_another_profile_is_another() {
     assert!(single.err.contains("✔ sluice: deployment ready"), "{}", single.err);
 }
 
+/// An administrator that was installed does not outlive `--lockdown`.
+#[test]
+fn a_lockdown_takes_back_what_was_installed_without_it() {
+    let world = installed();
+    let locked = sluice(&world, "install --lockdown");
+    assert_eq!(locked.code, Some(0), "{}", locked.err);
+    let gone = "ClusterRoleBinding/cluster-reconciler-flux-system deleted";
+    assert!(locked.err.contains(gone), "{}", locked.err);
+    let again = sluice(&world, "install --lockdown");
+    assert!(!again.err.contains(" deleted"), "{}", again.err);
+}
+
 #[test]
 fn what_cannot_be_installed_is_refused_in_words() {
     let world = World::start(&What::default());

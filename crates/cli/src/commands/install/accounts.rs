@@ -1,26 +1,17 @@
-//! Who the controllers are, and what they may do.
+//! The accounts of the controllers and their roles.
 //!
-//! In the split profile the account that fetches may read credentials and write sources, and no
-//! more: whoever takes it over can make no Kustomization, no token and no workload. The one that
-//! applies is administrator, as Flux's is; `--default-service-account` and a Kustomization's own
-//! account narrow it.
+//! Each account has the rights of what runs under it, from the table in [`rights`](super::rights). The one that applies
+//! is also administrator, as Flux's is, because a Kustomization without an account acts as it; with `--lockdown` it is
+//! not, and can only act as the accounts of others.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::plan::{Plan, Unit};
+use super::rights::{self, Place};
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
-/// The groups of all kinds of Flux.
-const GROUPS: [&str; 6] = [
-    "source.toolkit.fluxcd.io",
-    "kustomize.toolkit.fluxcd.io",
-    "helm.toolkit.fluxcd.io",
-    "notification.toolkit.fluxcd.io",
-    "image.toolkit.fluxcd.io",
-    "source.extensions.fluxcd.io",
-];
-/// The groups of sources.
-const SOURCES: [&str; 2] = ["source.toolkit.fluxcd.io", "source.extensions.fluxcd.io"];
 
 /// An account for each Deployment.
 pub(super) fn service_accounts(plan: &Plan) -> Vec<Value> {
@@ -37,41 +28,75 @@ pub(super) fn service_accounts(plan: &Plan) -> Vec<Value> {
     plan.units().into_iter().map(account).collect()
 }
 
-/// Roles and who has them.
+/// Flux's name for what a unit may do, or ours where Flux has none.
+fn role_name(unit: &Unit<'_>) -> &'static str {
+    if unit.applies() { "crd-controller" } else { "source-fetcher" }
+}
+
+/// Roles and bindings.
 pub(super) fn roles(plan: &Plan) -> Vec<Value> {
-    let units = plan.units();
-    let appliers: Vec<&str> =
-        units.iter().filter(|unit| unit.applies()).map(|unit| unit.name).collect();
-    let fetchers: Vec<&str> =
-        units.iter().filter(|unit| !unit.applies()).map(|unit| unit.name).collect();
+    let mut units = plan.units();
+    // Flux's own come first.
+    units.sort_by_key(|unit| !unit.applies());
     let mut objects = Vec::new();
-    if !appliers.is_empty() {
-        objects.push(cluster_role(plan, "crd-controller", &[], &controller_rules()));
-    }
-    if !fetchers.is_empty() {
-        objects.push(cluster_role(plan, "source-fetcher", &[], &fetcher_rules()));
-        objects.push(lease_role(plan));
+    for unit in &units {
+        let watched = rights::rules(rights::rights(plan, unit.components, Place::Watched));
+        objects.push(cluster_role(plan, role_name(unit), &[], &watched));
+        if !is_administrator(plan, unit) {
+            let own = rights::rules(rights::rights(plan, unit.components, Place::Own));
+            objects.push(role(plan, role_name(unit), &own));
+        }
     }
     let aggregated = |levels: &[&'static str]| {
         let label = |level: &&str| format!("rbac.authorization.k8s.io/aggregate-to-{level}");
         levels.iter().map(label).collect::<Vec<String>>()
     };
     let edit = ["create", "delete", "deletecollection", "patch", "update"];
-    objects.push(cluster_role(plan, "flux-edit", &aggregated(&["edit", "admin"]), &on_all(&edit)));
+    let levels = aggregated(&["edit", "admin"]);
+    objects.push(cluster_role(plan, "flux-edit", &levels, &on_flux_kinds(&edit)));
     let view = ["get", "list", "watch"];
     let levels = aggregated(&["admin", "edit", "view"]);
-    objects.push(cluster_role(plan, "flux-view", &levels, &on_all(&view)));
-    if !appliers.is_empty() {
-        objects.push(cluster_binding(plan, "cluster-reconciler", "cluster-admin", &appliers));
-        let role = plan.suffixed("crd-controller");
-        objects.push(cluster_binding(plan, "crd-controller", &role, &appliers));
-    }
-    if !fetchers.is_empty() {
-        let role = plan.suffixed("source-fetcher");
-        objects.push(cluster_binding(plan, "source-fetcher", &role, &fetchers));
-        objects.push(lease_binding(plan, &fetchers));
+    objects.push(cluster_role(plan, "flux-view", &levels, &on_flux_kinds(&view)));
+    for unit in &units {
+        if is_administrator(plan, unit) {
+            objects.push(cluster_binding(plan, "cluster-reconciler", "cluster-admin", unit));
+        }
+        let role = plan.suffixed(role_name(unit));
+        if plan.watch_all_namespaces {
+            objects.push(cluster_binding(plan, role_name(unit), &role, unit));
+        } else {
+            objects.push(binding(plan, &role, "ClusterRole", &role, unit));
+        }
+        if !is_administrator(plan, unit) {
+            objects.push(binding(plan, role_name(unit), "Role", role_name(unit), unit));
+        }
     }
     objects
+}
+
+/// Whether a unit may do everything, because Kustomizations without an account act as it.
+fn is_administrator(plan: &Plan, unit: &Unit<'_>) -> bool {
+    unit.applies() && !plan.lockdown
+}
+
+/// Bindings that another installation in this namespace may have left, and that this one does not have: kind and name.
+/// They would keep the rights that this one does without.
+pub(super) fn left_over(plan: &Plan) -> Vec<(&'static str, String)> {
+    let written: Vec<(String, String)> = roles(plan)
+        .iter()
+        .map(|object| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (text(&object["kind"]), text(&object["metadata"]["name"]))
+        })
+        .collect();
+    let names = ["cluster-reconciler", "crd-controller", "source-fetcher"];
+    let cluster = names.map(|name| ("ClusterRoleBinding", plan.suffixed(name)));
+    let local = names.map(|name| ("RoleBinding", plan.suffixed(name)));
+    let own = names.map(|name| ("RoleBinding", name.to_owned()));
+    let is_written = |(kind, name): &(&str, String)| {
+        written.iter().any(|(of_kind, called)| of_kind == kind && called == name)
+    };
+    cluster.into_iter().chain(local).chain(own).filter(|it| !is_written(it)).collect()
 }
 
 fn cluster_role(plan: &Plan, name: &str, aggregated: &[String], rules: &Value) -> Value {
@@ -83,77 +108,52 @@ fn cluster_role(plan: &Plan, name: &str, aggregated: &[String], rules: &Value) -
     })
 }
 
-fn cluster_binding(plan: &Plan, name: &str, role: &str, accounts: &[&str]) -> Value {
+/// A role in the namespace of the controllers.
+fn role(plan: &Plan, name: &str, rules: &Value) -> Value {
+    json!({
+        "apiVersion": RBAC, "kind": "Role",
+        "metadata": {"name": name, "namespace": plan.namespace, "labels": plan.labels()},
+        "rules": rules,
+    })
+}
+
+fn cluster_binding(plan: &Plan, name: &str, role: &str, unit: &Unit<'_>) -> Value {
     json!({
         "apiVersion": RBAC, "kind": "ClusterRoleBinding",
         "metadata": {"name": plan.suffixed(name), "labels": plan.labels()},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": subjects(plan, accounts),
+        "subjects": subjects(plan, unit),
     })
 }
 
-fn subjects(plan: &Plan, accounts: &[&str]) -> Value {
-    let subject =
-        |name: &&str| json!({"kind": "ServiceAccount", "name": name, "namespace": plan.namespace});
-    accounts.iter().map(subject).collect()
-}
-
-/// The lease that only one of several replicas holds; it lies beside them.
-fn lease_role(plan: &Plan) -> Value {
-    json!({
-        "apiVersion": RBAC, "kind": "Role",
-        "metadata": {
-            "name": "source-fetcher", "namespace": plan.namespace, "labels": plan.labels(),
-        },
-        "rules": [rule(&["coordination.k8s.io"], &["leases"], &ALL)],
-    })
-}
-
-fn lease_binding(plan: &Plan, accounts: &[&str]) -> Value {
+/// A binding in the namespace of the controllers.
+fn binding(plan: &Plan, name: &str, kind: &str, role: &str, unit: &Unit<'_>) -> Value {
     json!({
         "apiVersion": RBAC, "kind": "RoleBinding",
-        "metadata": {
-            "name": "source-fetcher", "namespace": plan.namespace, "labels": plan.labels(),
-        },
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "source-fetcher",
-        },
-        "subjects": subjects(plan, accounts),
+        "metadata": {"name": name, "namespace": plan.namespace, "labels": plan.labels()},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+        "subjects": subjects(plan, unit),
     })
 }
 
-const READ: [&str; 3] = ["get", "list", "watch"];
-const ALL: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
-
-fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
-    json!({"apiGroups": groups, "resources": resources, "verbs": verbs})
+fn subjects(plan: &Plan, unit: &Unit<'_>) -> Value {
+    json!([{"kind": "ServiceAccount", "name": unit.name, "namespace": plan.namespace}])
 }
 
-fn on_all(verbs: &[&str]) -> Value {
-    json!([rule(&GROUPS, &["*"], verbs)])
-}
-
-/// What Flux's controllers may do.
-fn controller_rules() -> Value {
-    let mut rules: Vec<Value> =
-        GROUPS.iter().map(|group| rule(&[*group], &["*"], &["*"])).collect();
-    rules.extend([
-        rule(&[""], &["namespaces", "secrets", "configmaps", "serviceaccounts"], &READ),
-        rule(&[""], &["events"], &["create", "patch"]),
-        rule(&[""], &["configmaps"], &ALL),
-        rule(&[""], &["configmaps/status"], &["get", "update", "patch"]),
-        rule(&["coordination.k8s.io"], &["leases"], &ALL),
-        rule(&[""], &["serviceaccounts/token"], &["create"]),
-        json!({"nonResourceURLs": ["/livez/ping"], "verbs": ["head"]}),
-    ]);
-    Value::Array(rules)
-}
-
-/// What fetching takes: sources, their credentials, and a voice.
-fn fetcher_rules() -> Value {
-    json!([
-        rule(&SOURCES, &["*"], &["*"]),
-        rule(&[""], &["namespaces", "secrets", "configmaps", "serviceaccounts"], &READ),
-        rule(&[""], &["events"], &["create", "patch"]),
-    ])
+/// Verbs on all kinds of Flux. Names, not `*`: that would include `/status`, which only controllers write, and whoever
+/// may write it can forge artifacts and inventories.
+fn on_flux_kinds(verbs: &[&str]) -> Value {
+    let mut kinds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for definition in sluice_api::crds() {
+        let group = definition["spec"]["group"].as_str().unwrap_or_default();
+        if group.ends_with(".fluxcd.io") && !group.contains("controlplane") {
+            let plural = definition["spec"]["names"]["plural"].clone();
+            kinds.entry(group.to_owned()).or_default().push(plural);
+        }
+    }
+    let rule = |(group, mut resources): (String, Vec<Value>)| {
+        resources.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+        json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+    };
+    kinds.into_iter().map(rule).collect()
 }

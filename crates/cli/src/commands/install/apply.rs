@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::DeleteParams;
 use kube::discovery::ApiResource;
 use serde_json::Value;
 use sluice_ssa::{
     Applier, ApplyOptions, ChangeSet, Desired, Discovery, Owner, WaitOptions, WaitTarget, normalise,
 };
 
-use super::manifests;
 use super::plan::{PART_OF, Plan};
+use super::{accounts, manifests};
 use crate::commands::serve::Wall;
 use crate::outcome::Failure;
 use crate::session::Session;
@@ -45,6 +47,7 @@ pub(super) async fn install(
         // Flux tells these as progress, not as data.
         tell::plain_error(&format!("{change}\n"));
     }
+    take_back(session, plan).await?;
     tell::waiting("verifying installation");
     let mut is_ready = true;
     for change in changes.entries.iter().filter(|change| change.key.id.kind == "Deployment") {
@@ -63,6 +66,31 @@ pub(super) async fn install(
         }
     }
     if is_ready { Ok(()) } else { Err(Failure::flux("install failed")) }
+}
+
+/// Removes bindings that an earlier installation had and this one has not: applying would leave its rights.
+async fn take_back(session: &Session, plan: &Plan) -> Result<(), Failure> {
+    for (kind, name) in accounts::left_over(plan) {
+        let (resource, namespace) = match kind {
+            "ClusterRoleBinding" => (ApiResource::erase::<ClusterRoleBinding>(&()), None),
+            _ => (ApiResource::erase::<RoleBinding>(&()), Some(plan.namespace.as_str())),
+        };
+        let found = match session.get_resource(&resource, namespace, &name).await {
+            Ok(found) => found,
+            Err(failure) if failure.is_not_found() => continue,
+            Err(failure) => return Err(failure.into()),
+        };
+        if found.pointer("/metadata/labels/app.kubernetes.io~1part-of") != Some(&"flux".into()) {
+            continue;
+        }
+        let place = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
+        let api = session.api(&resource, namespace);
+        api.delete(&name, &DeleteParams::default()).await.map_err(|error| {
+            Failure::flux(format!("install failed: {kind}/{place}{name}: {error}"))
+        })?;
+        tell::plain_error(&format!("{kind}/{place}{name} deleted\n"));
+    }
+    Ok(())
 }
 
 /// What is there of Flux already.

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::plan::{Plan, Unit};
 
 const ARTIFACTS: &str = "source-controller";
+/// The account that locked-in objects act as where they name none; every namespace has it, without rights.
+const DEFAULT_ACCOUNT: &str = "default";
 
 /// The Service under whose name artifacts are found, whoever serves them.
 pub(super) fn services(plan: &Plan) -> Vec<Value> {
@@ -142,17 +144,41 @@ pub(super) fn arguments(plan: &Plan, unit: &Unit<'_>) -> Vec<String> {
         "--log-encoding=json".to_owned(),
         "--enable-leader-election".to_owned(),
     ];
+    // The name of the Service stays, whichever pod serves artifacts.
+    let address = format!("{ARTIFACTS}.$(RUNTIME_NAMESPACE).svc.{}.", plan.cluster_domain);
     if unit.fetches() {
         arguments.push("--storage-path=/data".to_owned());
-        arguments.push(format!(
-            "--storage-adv-addr={ARTIFACTS}.$(RUNTIME_NAMESPACE).svc.{}.",
-            plan.cluster_domain
-        ));
+        arguments.push(format!("--storage-adv-addr={address}"));
     }
     let names: Vec<&str> = unit.components.iter().map(|component| component.name()).collect();
     arguments.push(format!("--controllers={}", names.join(",")));
+    let mut gates = Vec::new();
     if unit.applies() && plan.watches_sources() {
-        arguments.push("--feature-gates=ExternalArtifact=true".to_owned());
+        gates.push("ExternalArtifact=true");
+        // Composed artifacts are served where the others are, and from nowhere else.
+        arguments.push(format!("--external-artifact-hosts={address}"));
+    }
+    if plan.workload_identity {
+        gates.push("ObjectLevelWorkloadIdentity=true");
+    }
+    if !gates.is_empty() {
+        arguments.push(format!("--feature-gates={}", gates.join(",")));
+    }
+    if plan.lockdown {
+        arguments.push("--no-cross-namespace-refs=true".to_owned());
+        if unit.applies() {
+            arguments.push("--no-remote-bases=true".to_owned());
+            arguments.push(format!("--default-service-account={DEFAULT_ACCOUNT}"));
+        }
+        let mut defaults = Vec::new();
+        if plan.workload_identity && unit.applies() {
+            defaults.push("--default-decryption-service-account");
+            defaults.push("--default-kubeconfig-service-account");
+        }
+        if plan.workload_identity && unit.fetches() {
+            defaults.push("--default-source-service-account");
+        }
+        arguments.extend(defaults.iter().map(|flag| format!("{flag}={DEFAULT_ACCOUNT}")));
     }
     arguments
 }

@@ -36,7 +36,7 @@ const ELSEWHERE: [&str; 4] = [
 ];
 
 impl Component {
-    const ALL: [Self; 3] = [Self::Source, Self::Watcher, Self::Kustomize];
+    pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Watcher, Self::Kustomize];
 
     /// Flux's name.
     pub(crate) const fn name(self) -> &'static str {
@@ -57,6 +57,10 @@ pub(crate) struct Plan {
     pub(crate) components: Vec<Component>,
     pub(crate) network_policy: bool,
     pub(crate) watch_all_namespaces: bool,
+    /// Whether Kustomizations only ever act as accounts of their namespace.
+    pub(crate) lockdown: bool,
+    /// Whether objects may name accounts whose tokens are asked for.
+    pub(crate) workload_identity: bool,
     pub(crate) log_level: &'static str,
     pub(crate) toleration_keys: Vec<String>,
     pub(crate) cluster_domain: String,

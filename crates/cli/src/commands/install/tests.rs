@@ -14,6 +14,8 @@ fn plan(profile: Profile) -> Plan {
         components: plan::components(names.iter()).map_err(|it| it.message().to_owned()).unwrap(),
         network_policy: true,
         watch_all_namespaces: true,
+        lockdown: false,
+        workload_identity: false,
         log_level: "info",
         toleration_keys: Vec::new(),
         cluster_domain: "cluster.local".to_owned(),
@@ -188,4 +190,29 @@ fn components_of_others_are_refused() {
     let names = ["helm-controller".to_owned()];
     let refused = plan::components(names.iter()).unwrap_err();
     assert_eq!(refused.message(), "component helm-controller is not available");
+}
+
+/// Applying adds and never takes away: what an installation does without is removed by name.
+#[test]
+fn bindings_of_another_installation_are_taken_back() {
+    let names = |plan: &Plan| -> Vec<String> {
+        let found = super::accounts::left_over(plan).into_iter();
+        found.map(|(kind, name)| format!("{kind}/{name}")).collect()
+    };
+    let split = plan(Profile::Split);
+    assert!(
+        !names(&split).contains(&"ClusterRoleBinding/cluster-reconciler-flux-system".to_owned())
+    );
+    assert!(names(&split).contains(&"RoleBinding/source-fetcher-flux-system".to_owned()));
+    let locked = Plan { lockdown: true, ..split.clone() };
+    assert!(
+        names(&locked).contains(&"ClusterRoleBinding/cluster-reconciler-flux-system".to_owned())
+    );
+    let narrow = Plan { watch_all_namespaces: false, ..locked };
+    for name in ["cluster-reconciler", "crd-controller", "source-fetcher"] {
+        let binding = format!("ClusterRoleBinding/{name}-flux-system");
+        assert!(names(&narrow).contains(&binding), "{binding}");
+    }
+    let single = plan(Profile::Single);
+    assert!(names(&single).contains(&"ClusterRoleBinding/source-fetcher-flux-system".to_owned()));
 }
