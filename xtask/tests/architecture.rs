@@ -43,12 +43,13 @@ const SIBLINGS: [(&str, &str); 8] = [
 ];
 
 /// What stands beside the product and may use all of it; the product uses none of these.
-const ASIDE: [&str; 5] = [
+const ASIDE: [&str; 6] = [
     "xtask",
     "sluice-conformance",
     "sluice-kustomize-conformance",
     "sluice-bench",
     "sluice-testkit",
+    "sluice-hostile",
 ];
 
 fn root() -> PathBuf {

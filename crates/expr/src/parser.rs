@@ -16,6 +16,10 @@ use recovery::Set;
 
 /// How deep rules may nest.
 const DEPTH_LIMIT: usize = 250;
+/// How much of the depth a step takes, and how much a fold: macros make several steps of one, and a hundred of `map` in
+/// each other are what the stack of a thread takes.
+const WEIGHT: usize = 2;
+const FOLD_WEIGHT: usize = 3;
 /// How many characters an expression may have.
 const SIZE_LIMIT: usize = 100_000;
 /// How many nodes an expression may have once its macros are expanded: one that copies its target,
@@ -165,8 +169,13 @@ impl Parser<'_> {
             }
             _ => false,
         };
-        self.heights[node.id] = below + usize::from(nests);
-        if self.heights[node.id] > DEPTH_LIMIT && !self.aborted {
+        let weight = match &node.kind {
+            Kind::Fold(_) => FOLD_WEIGHT,
+            _ if nests => WEIGHT,
+            _ => 0,
+        };
+        self.heights[node.id] = below + weight;
+        if self.heights[node.id] > DEPTH_LIMIT * WEIGHT && !self.aborted {
             self.issues.report(Place::Nowhere, "max recursion depth exceeded");
             self.abort();
         }

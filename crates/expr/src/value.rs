@@ -144,8 +144,8 @@ impl std::error::Error for EvalError {}
 
 /// The most bytes a text may have, and the most elements a list: far beyond what any object holds,
 /// and what an expression could otherwise multiply without end.
-pub(crate) const TEXT_LIMIT: usize = 64 << 20;
-pub(crate) const LIST_LIMIT: usize = 4_000_000;
+pub(crate) const TEXT_LIMIT: usize = 16 << 20;
+pub(crate) const LIST_LIMIT: usize = 1_000_000;
 
 /// A value, or the error that takes its place.
 pub(crate) type Outcome<'v> = Result<Value<'v>, EvalError>;

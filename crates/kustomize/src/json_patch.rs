@@ -2,10 +2,10 @@
 //! and what comes of them is read as a new object. Numbers are floats on the way, as in Go.
 //!
 //! The operations are those of `sluice_schema`, because kustomize and the API server use the same library
-//! for them; only the API server has limits.
+//! for them; the API server has narrower limits.
 
 use serde_json::Value;
-use sluice_schema::patch::json_patch_unlimited;
+use sluice_schema::patch::json_patch_in_build;
 use sluice_yaml::{Duplicates, Node, SequenceIndent, parse};
 
 use crate::decode;
@@ -48,7 +48,7 @@ impl JsonPatch {
 
     /// Applies the operations to an object.
     pub(crate) fn apply(&self, object: &Node) -> Result<Node> {
-        let patched = json_patch_unlimited(object.marshal_json()?, &self.0)
+        let patched = json_patch_in_build(object.marshal_json()?, &self.0)
             .map_err(|error| Failure::new(error.to_string()))?;
         match patched {
             Value::Object(_) => Ok(Node::from_decoded_json(&patched)?),

@@ -16,7 +16,7 @@ mod schema;
 mod strategic;
 mod strict;
 
-pub use json::{json_patch, json_patch_unlimited};
+pub use json::{json_patch, json_patch_in_build};
 pub use merge::merge_patch;
 pub use print::go_value;
 pub use schema::{FieldPatch, GoSchema, PatchSchema};

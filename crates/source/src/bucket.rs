@@ -16,6 +16,7 @@ mod index;
 mod memory;
 mod network;
 mod pages;
+pub(crate) mod probe;
 mod s3;
 mod sts;
 pub(crate) mod wire;

@@ -27,6 +27,7 @@ mod object;
 pub mod pack;
 mod peel;
 mod pktline;
+pub(crate) mod probe;
 mod protocol;
 mod ref_list;
 mod remote;

@@ -65,6 +65,8 @@ pub mod ignore;
 mod listen;
 pub mod network;
 pub mod oci;
+#[doc(hidden)]
+pub mod probe;
 pub mod semver;
 pub mod server;
 pub mod store;

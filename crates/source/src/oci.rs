@@ -29,6 +29,7 @@ pub mod media;
 mod memory;
 mod name;
 pub mod notation;
+pub(crate) mod probe;
 mod push;
 mod realms;
 mod select;

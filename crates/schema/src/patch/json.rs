@@ -26,9 +26,16 @@ pub fn json_patch(document: &Value, patch: &Value) -> Result<Value, PatchError> 
     apply(document.clone(), operations, MAX_COPIED)
 }
 
+/// How many bytes they may add in a build, where upstream has no limit: a copy into itself doubles a document.
+const MAX_COPIED_IN_BUILD: usize = 16 * 1024 * 1024;
+
+/// How deep a document may nest. No reader takes a deeper one, but operations can go on adding to the innermost value,
+/// and what walks the document recurses.
+const MAX_DEPTH: usize = 512;
+
 /// Applies the list of operations `patch` to `document` without an API server's limits, as kustomize does.
-pub fn json_patch_unlimited(document: Value, patch: &Value) -> Result<Value, PatchError> {
-    apply(document, read(patch)?, usize::MAX)
+pub fn json_patch_in_build(document: Value, patch: &Value) -> Result<Value, PatchError> {
+    apply(document, read(patch)?, MAX_COPIED_IN_BUILD)
 }
 
 fn apply(
@@ -130,9 +137,9 @@ impl Target {
                 "add operation does not apply: doc is missing path: \"{path}\": missing value"
             ));
         };
-        holder
-            .add(&key, operation.value())
-            .map_err(|error| format!("error in add for path: '{path}': {error}"))
+        let value = operation.value();
+        fits(path, &value)?;
+        holder.add(&key, value).map_err(|error| format!("error in add for path: '{path}': {error}"))
     }
 
     fn remove(&mut self, operation: Operation<'_>) -> Result<(), String> {
@@ -170,7 +177,9 @@ impl Target {
                 "replace operation does not apply: doc is missing path: {path}: missing value"
             ));
         };
-        holder.set(&key, operation.value()).map_err(|_| {
+        let value = operation.value();
+        fits(path, &value)?;
+        holder.set(&key, value).map_err(|_| {
             format!("replace operation does not apply: doc is missing key: {path}: missing value")
         })
     }
@@ -195,6 +204,7 @@ impl Target {
                 "move operation does not apply: doc is missing destination path: {path}: missing value"
             ));
         };
+        fits(path, &value)?;
         holder
             .add(&key, value)
             .map_err(|error| format!("error in move for path: '{path}': {error}"))
@@ -244,7 +254,8 @@ impl Target {
                 "copy operation does not apply: doc is missing destination path: {path}: missing value"
             ));
         };
-        if !value.is_null() && self.max_copied < usize::MAX {
+        fits(path, &value)?;
+        if !value.is_null() {
             self.copied += gojson::to_string(&value).len();
         }
         if self.copied > self.max_copied {
@@ -256,6 +267,23 @@ impl Target {
         holder
             .add(&key, value)
             .map_err(|error| format!("error while adding value during copy: {error}"))
+    }
+}
+
+/// Whether a value at a path keeps the document within its depth.
+fn fits(path: &str, value: &Value) -> Result<(), String> {
+    let steps = path.bytes().filter(|byte| *byte == b'/').count();
+    if steps + depth(value) > MAX_DEPTH {
+        return Err(format!("the document would nest more than {MAX_DEPTH} deep"));
+    }
+    Ok(())
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

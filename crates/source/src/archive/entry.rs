@@ -104,8 +104,14 @@ fn read_record<R: Read>(entry: &mut Entry<'_, R>) -> Result<Vec<u8>, ArchiveErro
 
 /// The content of a file, in no more memory than it needs. The claimed size is not believed: memory grows with what
 /// comes.
-pub(super) fn read_content<R: Read>(entry: &mut Entry<'_, R>) -> Result<Bytes, ArchiveError> {
+pub(super) fn read_content<R: Read>(
+    entry: &mut Entry<'_, R>,
+    largest: u64,
+) -> Result<Bytes, ArchiveError> {
     let size = entry.header().entry_size().map_err(ArchiveError::Malformed)?;
+    if size > largest {
+        return Err(ArchiveError::TooLarge { what: "unpacked bytes", limit: largest });
+    }
     read_exactly(entry, size).map(Bytes::from)
 }
 

@@ -33,7 +33,8 @@ impl Default for ArchiveLimits {
         Self {
             unpacked: TreeLimits::DEFAULT.content,
             entries: TreeLimits::DEFAULT.nodes,
-            ratio: 200,
+            // Manifests pack to a tenth, generated ones to a thirtieth.
+            ratio: 50,
         }
     }
 }
@@ -182,7 +183,7 @@ fn unpack_entries<R: Read>(
             EntryType::Directory => tree.insert(&path, Node::Directory)?,
             EntryType::Regular | EntryType::Continuous => {
                 let mode = entry.header().mode().map_err(ArchiveError::Malformed)?;
-                let content = read_content(&mut entry)?;
+                let content = read_content(&mut entry, limits.unpacked)?;
                 tree.insert(&path, Node::File { content, executable: mode & 0o111 != 0 })?;
             }
             EntryType::GNUSparse => return Err(ArchiveError::Sparse),

@@ -131,16 +131,21 @@ impl Container {
         if answer.status != StatusCode::OK {
             return Err(refused(&answer));
         }
-        let text = String::from_utf8_lossy(&answer.body);
-        let page: Enumeration = quick_xml::de::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
-        let listed = page.blobs.blob.into_iter().map(|blob| Listed {
-            etag: quoted(&blob.properties.etag),
-            key: blob.name,
-            generation: None,
-        });
-        Ok(Page { listed: listed.collect(), next: page.next_marker })
+        read_page(&answer.body)
     }
+}
+
+/// A page of a listing.
+pub(super) fn read_page(body: &[u8]) -> Result<Page, BucketError> {
+    let text = String::from_utf8_lossy(body);
+    let page: Enumeration = quick_xml::de::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
+    let listed = page.blobs.blob.into_iter().map(|blob| Listed {
+        etag: quoted(&blob.properties.etag),
+        key: blob.name,
+        generation: None,
+    });
+    Ok(Page { listed: listed.collect(), next: page.next_marker })
 }
 
 impl BucketReader for Container {

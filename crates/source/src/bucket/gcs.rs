@@ -94,15 +94,20 @@ impl Gcs {
         if answer.status != StatusCode::OK {
             return Err(refused(&answer));
         }
-        let page: ListPage = serde_json::from_slice(&answer.body)
-            .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
-        let listed = page.items.into_iter().map(|item| Listed {
-            key: item.name,
-            etag: item.etag,
-            generation: item.generation,
-        });
-        Ok(Page { listed: listed.collect(), next: page.next_page_token })
+        read_page(&answer.body)
     }
+}
+
+/// A page of a listing.
+pub(super) fn read_page(body: &[u8]) -> Result<Page, BucketError> {
+    let page: ListPage = serde_json::from_slice(body)
+        .map_err(|error| BucketError(format!("failed to read the list: {error}")))?;
+    let listed = page.items.into_iter().map(|item| Listed {
+        key: item.name,
+        etag: item.etag,
+        generation: item.generation,
+    });
+    Ok(Page { listed: listed.collect(), next: page.next_page_token })
 }
 
 impl BucketReader for Gcs {

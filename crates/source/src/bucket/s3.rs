@@ -174,18 +174,23 @@ impl S3 {
         if answer.status != StatusCode::OK {
             return Err(refused(&answer, false).error);
         }
-        let text = String::from_utf8_lossy(&answer.body);
-        let page: ListResult =
-            quick_xml::de::from_str(&text).map_err(|error| unreadable(&text, &error))?;
-        let is_encoded = page.encoding_type.as_deref() == Some("url");
-        let listed = page.contents.into_iter().map(|content| Listed {
-            key: if is_encoded { decoded(&content.key) } else { content.key },
-            etag: content.etag.trim_matches('"').to_owned(),
-            generation: None,
-        });
-        let next = page.next_continuation_token.filter(|_| page.is_truncated);
-        Ok(Page { listed: listed.collect(), next })
+        read_page(&answer.body)
     }
+}
+
+/// A page of a listing.
+pub(super) fn read_page(body: &[u8]) -> Result<Page, BucketError> {
+    let text = String::from_utf8_lossy(body);
+    let page: ListResult =
+        quick_xml::de::from_str(&text).map_err(|error| unreadable(&text, &error))?;
+    let is_encoded = page.encoding_type.as_deref() == Some("url");
+    let listed = page.contents.into_iter().map(|content| Listed {
+        key: if is_encoded { decoded(&content.key) } else { content.key },
+        etag: content.etag.trim_matches('"').to_owned(),
+        generation: None,
+    });
+    let next = page.next_continuation_token.filter(|_| page.is_truncated);
+    Ok(Page { listed: listed.collect(), next })
 }
 
 impl BucketReader for S3 {

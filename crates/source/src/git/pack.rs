@@ -25,6 +25,8 @@ pub struct GitLimits {
     pub object_bytes: u64,
     /// Bytes of all objects, unpacked.
     pub total_bytes: u64,
+    /// Unpacked bytes for each packed one. Small packs may have more, see [`Self::RATIO_FREE`].
+    pub ratio: u64,
     /// How many deltas may build on each other.
     pub delta_depth: u32,
     /// Refs of a repository.
@@ -41,6 +43,11 @@ pub struct GitLimits {
     pub talk_bytes: u64,
 }
 
+impl GitLimits {
+    /// Up to here the ratio is not looked at: deltas of large files that are nearly alike cost nothing.
+    pub const RATIO_FREE: u64 = 96 << 20;
+}
+
 impl Default for GitLimits {
     fn default() -> Self {
         Self {
@@ -48,6 +55,7 @@ impl Default for GitLimits {
             objects: 2_000_000,
             object_bytes: 256 << 20,
             total_bytes: 1 << 30,
+            ratio: 200,
             // The most that git itself can be told to write.
             delta_depth: 4095,
             refs: 500_000,
@@ -163,6 +171,10 @@ impl<'a> Reader<'a> {
         if u64::from(count) > limits.objects {
             return Err(Cause::TooLarge { what: "objects", limit: limits.objects });
         }
+        // A few bytes of deltas can copy a large object a thousand times over.
+        let by_ratio = (pack.len() as u64).saturating_mul(limits.ratio);
+        let total_bytes = limits.total_bytes.min(by_ratio.max(GitLimits::RATIO_FREE));
+        let limits = GitLimits { total_bytes, ..limits };
         Ok(Self { pack, at: 12, count, inflate: Decompress::new(true), limits, total: 0 })
     }
 
@@ -249,7 +261,7 @@ impl<'a> Reader<'a> {
             let (read, made) = (self.inflate.total_in(), out.len());
             // One byte more than was claimed is room enough to see that there is more.
             if out.len() == out.capacity() {
-                out.reserve(STEP.min(size + 1 - out.len().min(size)));
+                out.reserve_exact(STEP.max(out.len()).min(size + 1 - out.len().min(size)));
             }
             let status = self
                 .inflate

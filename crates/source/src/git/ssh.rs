@@ -14,7 +14,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt as _, StreamExt as _};
 use reqwest::Url;
 use russh::client::{self, Handle};
-use russh::keys::ssh_key::{Algorithm, HashAlg, PrivateKey};
+use russh::keys::ssh_key::{Algorithm, HashAlg, Kdf, PrivateKey};
 use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate, decode_secret_key};
 use russh::{ChannelMsg, ChannelWriteHalf, Preferred, kex};
 
@@ -27,7 +27,8 @@ use super::protocol::{Advertisement, fetch_request, list_request};
 use super::remote::{FetchRequest, GitRemote, RemoteRef};
 use crate::network::{DialError, Network, Purpose};
 pub use keypair::{KeyAlgorithm, KeyPair, KeyPairError};
-use known_hosts::{HostKey, KnownHosts};
+use known_hosts::HostKey;
+pub(super) use known_hosts::KnownHosts;
 pub use scan::{ScanError, scan_host_key};
 
 const PORT: u16 = 22;
@@ -52,6 +53,24 @@ pub struct SshOptions {
 pub(super) fn is_encrypted(identity: &[u8]) -> bool {
     let text = String::from_utf8_lossy(identity);
     matches!(decode_secret_key(&text, None), Err(russh::keys::Error::KeyIsEncrypted))
+}
+
+/// How many rounds of its slow hash a private key may ask for. `ssh-keygen` writes 24, and a few hundred for the careful.
+const MOST_ROUNDS: u32 = 1024;
+
+/// Reads a private key. One that asks for four billion rounds of hashing would hold a worker for years.
+pub(super) fn read_private_key(
+    text: &str,
+    passphrase: Option<&str>,
+) -> Result<PrivateKey, russh::keys::Error> {
+    if passphrase.is_some()
+        && let Ok(locked) = PrivateKey::from_openssh(text)
+        && let Kdf::Bcrypt { rounds, .. } = locked.kdf()
+        && *rounds > MOST_ROUNDS
+    {
+        return Err(russh::keys::Error::CouldNotReadKey);
+    }
+    decode_secret_key(text, passphrase)
 }
 
 /// A repository behind SSH.
@@ -94,7 +113,7 @@ impl SshRemote {
         let port = url.port().unwrap_or(PORT);
         let identity = String::from_utf8_lossy(&auth.identity);
         let passphrase = (!auth.password.is_empty()).then_some(auth.password.as_str());
-        let key = decode_secret_key(&identity, passphrase).map_err(ssh_error)?;
+        let key = read_private_key(&identity, passphrase).map_err(ssh_error)?;
         let text = String::from_utf8_lossy(&auth.known_hosts);
         let known = KnownHosts::parse(&text, &host, port).map_err(Cause::Ssh)?;
         let config = client::Config {

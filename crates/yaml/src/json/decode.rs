@@ -109,6 +109,7 @@ impl<'t, 'a, B: Build> Decoder<'t, 'a, B> {
                 self.follow(index, name, |decoder| decoder.value(*target))
             }
             EntryKind::Scalar { value, tag, plain } => {
+                self.budget.text(!self.aliases.is_empty(), value.len())?;
                 let meaning = meaning(value, tag.as_deref(), *plain)?;
                 self.build.scalar(meaning, value)
             }
@@ -202,6 +203,7 @@ impl<'t, 'a, B: Build> Decoder<'t, 'a, B> {
             }
             Some(EntryKind::Scalar { value, tag, plain }) => {
                 self.step()?;
+                self.budget.text(!self.aliases.is_empty(), value.len())?;
                 Ok(match meaning(value, tag.as_deref(), *plain)? {
                     Meaning::Null => Key::Null,
                     Meaning::Bool(truth) => Key::Bool(truth),

@@ -171,6 +171,9 @@ impl Graph {
     /// A deep copy; aliases in it refer to what they referred to.
     fn copy(&mut self, index: usize) -> Result<usize, Error> {
         self.budget.step(self.following > 0)?;
+        if let Content::Scalar { value, .. } = &self.slots[index].shell.content {
+            self.budget.text(self.following > 0, value.len())?;
+        }
         let mut slot = self.slots[index].clone();
         slot.open = false;
         slot.copied = true;

@@ -185,6 +185,7 @@ impl<'n> Decoder<'n> {
     }
 
     fn scalar(&mut self, node: &Node, text: &str) -> Result<Value, Error> {
+        self.budget.text(!self.following.is_empty(), text.len())?;
         Ok(match meaning(node, text)? {
             Meaning::Null => Value::Null,
             Meaning::Bool(truth) => Value::Bool(truth),

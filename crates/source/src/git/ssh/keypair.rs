@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use russh::keys::key::safe_rng;
+use russh::keys::pkcs8;
 use russh::keys::ssh_key::private::{KeypairData, RsaKeypair};
 use russh::keys::ssh_key::{Algorithm, EcdsaCurve, PrivateKey};
-use russh::keys::{decode_secret_key, pkcs8};
 
 /// What comes before the 32 bytes of an Ed25519 key in PKCS#8 of version 1, which every program reads.
 const ED25519: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -98,7 +98,7 @@ impl KeyPair {
         if !form.is_readable() {
             return Err(KeyPairError::Unsupported(form.label.to_owned()));
         }
-        let key = decode_secret_key(text, given).map_err(|error| match given {
+        let key = super::read_private_key(text, given).map_err(|error| match given {
             Some(_) => KeyPairError::WrongPassphrase,
             None => other(error),
         })?;

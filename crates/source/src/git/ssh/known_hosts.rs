@@ -8,7 +8,7 @@ use russh::keys::ssh_key::{Algorithm, PublicKey};
 
 /// The lines that are about one host.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnownHosts {
+pub(in crate::git) struct KnownHosts {
     keys: Vec<KeyData>,
     revoked: Vec<KeyData>,
 }
@@ -29,7 +29,7 @@ pub(super) enum HostKey {
 impl KnownHosts {
     /// Reads what is about a host and a port. Lines that cannot be read are about no host, unless they
     /// revoke a key: then nothing is trusted. A revoked key is revoked for every host, as in Go's library.
-    pub(super) fn parse(text: &str, host: &str, port: u16) -> Result<Self, String> {
+    pub(in crate::git) fn parse(text: &str, host: &str, port: u16) -> Result<Self, String> {
         let name = if port == super::PORT { host.to_owned() } else { format!("[{host}]:{port}") };
         let mut known = Self::default();
         for line in text.lines().map(str::trim) {
@@ -74,7 +74,7 @@ impl KnownHosts {
     }
 
     /// The kinds of keys that are known.
-    pub(super) fn algorithms(&self) -> Vec<Algorithm> {
+    pub(in crate::git) fn algorithms(&self) -> Vec<Algorithm> {
         self.keys.iter().map(KeyData::algorithm).collect()
     }
 }
