@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::config::TransformerConfig;
 use crate::failure::{Diagnostic, Failure, Result};
 use crate::kustomization::{FILE_NAMES, Kustomization};
+use crate::limits;
 use crate::loader::Loader;
 use crate::openapi::Schema;
 use crate::origin::Origin;
@@ -36,6 +37,7 @@ pub(crate) struct Accumulator {
 impl Accumulator {
     /// Takes over what another directory gave.
     fn merge(&mut self, other: Self, schema: &Schema) -> Result<()> {
+        limits::objects(self.resources.len() + other.resources.len())?;
         self.resources.append_all(other.resources, schema)?;
         self.config = self.config.merge(&other.config)?;
         self.vars.merge_all(other.vars)
@@ -137,6 +139,10 @@ impl<'t> Target<'t> {
     /// Everything this directory gives, added to what is there: a component changes its parent's.
     fn accumulate_into(&self, mut to: Accumulator, session: &mut Session) -> Result<Accumulator> {
         let it = &self.kustomization;
+        self.loader.count()?;
+        for text in [&it.name_prefix, &it.name_suffix] {
+            limits::affix(text)?;
+        }
         self.add_resources(&mut to, &it.resources, "resources", session)
             .map_err(|failure| failure.wrapped("accumulating resources"))?;
         let config = TransformerConfig::load(&self.loader, &it.configurations)

@@ -26,6 +26,7 @@ mod id;
 mod json_patch;
 mod kind_order;
 mod kustomization;
+mod limits;
 mod loader;
 mod merge;
 mod openapi;

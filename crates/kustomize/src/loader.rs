@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::failure::{Failure, Result};
+use crate::limits::Taken;
 use crate::transformers::Load;
 use crate::tree::{Entry, FileTree, TreeError};
 
@@ -85,6 +86,10 @@ pub(crate) struct Loader<'t> {
     visited: Vec<Arc<str>>,
     /// The repositories that led here, nearest first.
     repositories: Vec<Arc<Repository>>,
+    /// How many directories led here, over repositories too.
+    depth: usize,
+    /// What the build has taken of its limits.
+    taken: Taken,
 }
 
 impl<'t> Loader<'t> {
@@ -103,6 +108,8 @@ impl<'t> Loader<'t> {
             root: "/".into(),
             visited: Vec::new(),
             repositories: Vec::new(),
+            depth: 0,
+            taken: Taken::default(),
         };
         if let Some(repository) = Repository::parse(root) {
             return loader.clone_of(repository);
@@ -116,6 +123,11 @@ impl<'t> Loader<'t> {
             })?
             .into();
         Ok(loader)
+    }
+
+    /// Counts this directory among those that the build accumulates.
+    pub(crate) fn count(&self) -> Result<()> {
+        self.taken.base(self.depth)
     }
 
     /// The same with a rule for URLs of files.
@@ -154,7 +166,12 @@ impl<'t> Loader<'t> {
                 .hint("a kustomization may not use its own directory or one above it"));
             }
         }
-        Ok(Self { root: root.into(), visited: visited.cloned().collect(), ..self.clone() })
+        Ok(Self {
+            root: root.into(),
+            visited: visited.cloned().collect(),
+            depth: self.depth + 1,
+            ..self.clone()
+        })
     }
 
     fn clone_of(&self, repository: Repository) -> Result<Self> {
@@ -173,6 +190,7 @@ impl<'t> Loader<'t> {
             restrictor: LoadRestrictor::RootOnly,
             root: "/".into(),
             visited: Vec::new(),
+            depth: self.depth + 1,
             ..self.clone()
         };
         let at = path::join("/", &repository.path);
@@ -277,6 +295,10 @@ impl<'t> Loader<'t> {
 }
 
 impl Load for Loader<'_> {
+    fn generated(&self, bytes: usize) -> Result<()> {
+        self.taken.generated(bytes)
+    }
+
     fn load(&self, name: &str) -> Result<Cow<'_, [u8]>> {
         if is_url(name) {
             if self.remote_files == RemoteFiles::Resources {

@@ -49,6 +49,11 @@ pub(crate) trait Load {
 
     /// The directory of the kustomization.
     fn root(&self) -> &str;
+
+    /// Counts bytes that a generator makes out of files and literals.
+    fn generated(&self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The transformer that an object of `transformers:` configures; nothing where the kind is none of

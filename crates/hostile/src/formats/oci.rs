@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use http::{HeaderValue, Request, Response};
 use sluice_source::http::HttpOptions;
 use sluice_source::oci::{
-    Access, Credentials, PullLimits, RegistryAccess, RemoteRepository, Repository, Wire, WireError,
-    layer, media, newest_tag,
+    Access, Credentials, PullLimits, RegistryAccess, RemoteRepository, Repository, TokenRealms,
+    Wire, WireError, layer, media, newest_tag,
 };
 
 use crate::make::{block_on, join, nested, numbered, reason, times};
@@ -72,6 +72,7 @@ fn parse(input: &[u8]) -> Outcome {
         wire: Arc::new(Answering { kind, body }),
         connection: HttpOptions::default(),
         credentials: Credentials::default(),
+        realms: TokenRealms::default(),
     };
     let repository = Repository::parse("r.test/org/app").map_err(reason)?;
     let reference = repository.tag("v1");

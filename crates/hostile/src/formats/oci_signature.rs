@@ -11,7 +11,7 @@ use sluice_source::oci::cosign::{TrustedRoot, verify_keyless, verify_with_key};
 use sluice_source::oci::notation::{self, TrustPolicy};
 use sluice_source::oci::{
     Access, Credentials, Manifest, MemoryRegistry, PublicKey, PullLimits, RegistryAccess,
-    RemoteRepository, Repository, media,
+    RemoteRepository, Repository, TokenRealms, media,
 };
 
 use super::certificate::self_signed;
@@ -63,6 +63,7 @@ fn parse(input: &[u8]) -> Outcome {
         wire: Arc::new(registry),
         connection: HttpOptions::default(),
         credentials: Credentials::default(),
+        realms: TokenRealms::default(),
     };
     let repository = Repository::parse("r.test/org/app").map_err(reason)?;
     let remote = RemoteRepository::new(access, repository, Access::Pull, PullLimits::default());

@@ -28,7 +28,10 @@ fn pairs(arguments: &Arguments, files: &dyn Load) -> Result<Vec<Pair>> {
     let Arguments { envs, literals, files: paths, .. } = arguments;
     let mut all = Vec::new();
     for path in envs {
-        let pairs = files.load(path).and_then(|content| lines(&content));
+        let pairs = files.load(path).and_then(|content| {
+            files.generated(content.len())?;
+            lines(&content)
+        });
         all.extend(pairs.map_err(|failure| {
             failure.context(format_args!("env source files: [{}]", envs.join(" ")))
         })?);
@@ -86,7 +89,9 @@ fn file(source: &str, files: &dyn Load) -> Result<Pair> {
         }
         Some(pair) => pair,
     };
-    Ok((key.to_owned(), files.load(path)?.into_owned()))
+    let content = files.load(path)?;
+    files.generated(content.len())?;
+    Ok((key.to_owned(), content.into_owned()))
 }
 
 /// The last part of a path as Go's `path.Base` gives it.

@@ -9,6 +9,7 @@ use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
 use crate::field_spec::{self, Creation, FieldSpec};
 use crate::id::Gvk;
+use crate::limits;
 use crate::openapi::Schema;
 use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
@@ -40,6 +41,7 @@ impl Affix {
         };
         let fields = Fields::converting_all(config, owner, Unknown::Ignored)?;
         let text = fields.text(name)?;
+        limits::affix(&text)?;
         if fields.any("fieldSpecs").is_none() {
             return Err(Failure::new("fieldSpecs is not expected to be nil")
                 .hint("name the fields in `fieldSpecs`, such as `- path: metadata/name`"));

@@ -8,6 +8,7 @@ use crate::access::{self, Kind};
 use crate::decode::Fields;
 use crate::failure::{Failure, Result};
 use crate::field_spec::split_path_with_brackets;
+use crate::limits;
 use crate::resource::Resource;
 use crate::selector::{CompiledSelector, Selector};
 use crate::sharing;
@@ -32,10 +33,12 @@ struct Rejection {
 
 impl Target {
     pub(super) fn read(fields: &Fields<'_>) -> Result<Self> {
+        let field_paths = fields.texts("fieldPaths")?;
+        field_paths.iter().try_for_each(|path| limits::field_path(path))?;
         Ok(Self {
             select: fields.object("select", "Selector", Selector::read)?,
             reject: fields.objects("reject", "Selector", Selector::read)?,
-            field_paths: fields.texts("fieldPaths")?,
+            field_paths,
             options: fields.object("options", "FieldOptions", Options::read)?,
         })
     }
