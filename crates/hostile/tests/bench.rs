@@ -171,7 +171,7 @@ fn judge(name: &'static str, bytes: &[u8], report: &str) -> Run {
     let said = lines.next().unwrap_or_default().to_owned();
     let failure = if peak > MEMORY {
         Some(format!("took {:.0} MiB", mebibytes(peak)))
-    } else if length > 8 * bytes.len() as u64 + (64 << 10) {
+    } else if length > 32 * bytes.len() as u64 + (256 << 10) {
         Some(format!("its error has {length} bytes"))
     } else {
         None

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Call, Implementation};
 use crate::time::Timestamp;
-use crate::value::{EvalError, Outcome, Value, compare, contains};
+use crate::value::{EvalError, Outcome, TEXT_LIMIT, Value, compare, contains};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
     Some(match name {
@@ -58,6 +58,15 @@ fn timestamp<'v>(result: Result<Timestamp, &'static str>) -> Outcome<'v> {
 }
 
 fn add<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
+    let together = match (&args[0], &args[1]) {
+        (Value::String(one), Value::String(two)) => one.len() + two.len(),
+        (Value::Bytes(one), Value::Bytes(two)) => one.len() + two.len(),
+        _ => 0,
+    };
+    // The cost is counted after the sum is made, and lets it be a hundred megabytes.
+    if together > TEXT_LIMIT {
+        return Err(EvalError::cost_limit());
+    }
     match (&args[0], &args[1]) {
         (Value::Int(one), Value::Int(two)) => int(one.checked_add(*two)),
         (Value::Uint(one), Value::Uint(two)) => uint(one.checked_add(*two)),

@@ -5,7 +5,8 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use sluice_source::artifact::Revision;
 use sluice_source::git::{
-    Checkout, Commit, KeyAlgorithm, KeyPair, ObjectId, ObjectKind, TrustedKeys, VerifyMode, verify,
+    Checkout, Commit, History, KeyAlgorithm, KeyPair, ObjectId, ObjectKind, TrustedKeys,
+    VerifyMode, verify,
 };
 use sluice_source::tree::SourceTree;
 
@@ -29,6 +30,7 @@ fn parse(input: &[u8]) -> Outcome {
         tag: None,
         revision: Revision::new("main"),
         files: SourceTree::default(),
+        history: History::Unasked,
     };
     let keys = TrustedKeys { pgp: vec![key.to_owned()], ssh: vec![key.to_owned()] };
     verify(&checkout, VerifyMode::Head, &keys, Timestamp::UNIX_EPOCH).map(drop).map_err(reason)

@@ -26,16 +26,14 @@ pub fn json_patch(document: &Value, patch: &Value) -> Result<Value, PatchError> 
     apply(document.clone(), operations, MAX_COPIED)
 }
 
-/// How many bytes they may add in a build, where upstream has no limit: a copy into itself doubles a document.
-const MAX_COPIED_IN_BUILD: usize = 16 * 1024 * 1024;
-
 /// How deep a document may nest. No reader takes a deeper one, but operations can go on adding to the innermost value,
 /// and what walks the document recurses.
 const MAX_DEPTH: usize = 512;
 
-/// Applies the list of operations `patch` to `document` without an API server's limits, as kustomize does.
+/// Applies the list of operations `patch` to `document` in any number, as kustomize does. Upstream
+/// has no limit of copies there; here it is that of an API server, as a copy into itself doubles a document.
 pub fn json_patch_in_build(document: Value, patch: &Value) -> Result<Value, PatchError> {
-    apply(document, read(patch)?, MAX_COPIED_IN_BUILD)
+    apply(document, read(patch)?, MAX_COPIED)
 }
 
 fn apply(

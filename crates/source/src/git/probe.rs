@@ -20,7 +20,7 @@ pub(crate) fn advertisement(pieces: Vec<Bytes>) -> Outcome {
 
 pub(crate) fn refs(pieces: Vec<Bytes>) -> Outcome {
     let mut incoming = Incoming::new(stream(pieces));
-    let read = incoming.refs(GitLimits::default()).now_or_never();
+    let read = incoming.refs(&[], GitLimits::default()).now_or_never();
     read.ok_or("waits")?.map(drop).map_err(|error| error.to_string())
 }
 
