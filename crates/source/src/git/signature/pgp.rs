@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
 use pgp::crypto::hash::HashAlgorithm;
-use pgp::packet::{Signature, SignatureType, SubpacketData};
+use pgp::packet::{Signature, SignatureConfig, SignatureType, SubpacketData};
 use pgp::types::{KeyDetails, Tag, VerifyingKey};
 
 const NO_KEY: &str = "unable to verify payload with any of the given key rings: no matching key";
@@ -202,7 +202,7 @@ fn is_in_force(signature: &Signature, now: Timestamp) -> bool {
         )
     };
     let config = signature.config();
-    let mut conditions = config.into_iter().flat_map(|config| config.hashed_subpackets());
+    let mut conditions = config.into_iter().flat_map(SignatureConfig::hashed_subpackets);
     let is_unconditional = conditions.all(|part| !part.is_critical || is_known(&part.data));
     made <= now.as_second() && !is_expired && is_unconditional
 }
