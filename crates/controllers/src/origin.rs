@@ -21,7 +21,7 @@ use sluice_runtime::key::Key;
 use crate::sources::Sources;
 
 /// How long a fetch may take where nothing is said.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A source with where it reads from, and how it is doing.
 #[derive(Debug, Clone)]

@@ -222,8 +222,8 @@ fn findings_show_no_values() {
     let keys = keys();
     for (_, file, text) in alterations() {
         let found = check(&keys, OnBrokenMac::Report, &file, &text).expect("reported").findings;
-        let shown: String =
-            found.iter().map(|it| format!("{} {}", it.place, it.tampering)).collect();
+        let lines = found.iter().map(|it| format!("{} {}", it.place, it.tampering));
+        let shown = lines.collect::<Vec<_>>().join("\n");
         assert!(!shown.contains("hunter2") && !shown.contains("mine"), "{shown}");
     }
 }

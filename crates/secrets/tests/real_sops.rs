@@ -94,6 +94,9 @@ fn what_sops_encrypts_now_decrypts_as_it_decrypts_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n----\n"));
 }
 
+/// A file's name, its text, the rule, and a text to replace by another.
+type Form<'f> = (&'f str, &'f str, &'f [&'f str], (&'f str, &'f str));
+
 /// What sops encrypts now is whole as a file of a build; a value that sops itself refuses is found.
 #[test]
 fn files_are_whole_or_altered_as_sops_says() {
@@ -109,7 +112,7 @@ fn files_are_whole_or_altered_as_sops_says() {
     let two = format!("{secret}---\n{}", secret.replace("name: a", "name: z"));
     let regex = ["--encrypted-regex", "^(data|stringData)$"];
     let only = ["--mac-only-encrypted", "--encrypted-regex", "^(data|stringData)$"];
-    let forms: [(&str, &str, &[&str], (&str, &str)); 7] = [
+    let forms: [Form<'_>; 7] = [
         ("s.yaml", secret, &regex, ("name: a", "name: b")),
         ("s.yaml", &two, &regex, ("name: z", "name: y")),
         ("s.yaml", secret, &only, ("    b: ENC", "    c: ENC")),

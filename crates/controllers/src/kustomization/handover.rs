@@ -64,10 +64,8 @@ impl Kustomizations {
         if stale.is_empty() || !keeps(SafetyRule::WantedElsewhereStays) {
             return claims;
         }
-        let readings = match keeps(SafetyRule::SameRepositoryCounts) {
-            true => self.sources.readings(),
-            false => Vec::new(),
-        };
+        let counts_twins = keeps(SafetyRule::SameRepositoryCounts);
+        let readings = if counts_twins { self.sources.readings() } else { Vec::new() };
         let newest = self.sources.artifact(&references::source(own)).flatten();
         let is_old = applied.is_some_and(|applied| {
             newest.as_ref().is_some_and(|newest| newest.digest != applied.digest)

@@ -51,8 +51,11 @@ async fn ground(files: &[(&str, &str)]) -> Ground {
     ground
 }
 
-/// The ways in which a build comes to read an encrypted object: the files of each, with `@` for the document.
-fn ways() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+/// A name, the path of the document, and the files beside it.
+type Way = (&'static str, &'static str, Vec<(&'static str, &'static str)>);
+
+/// The ways in which a build comes to read an encrypted object.
+fn ways() -> Vec<Way> {
     let list = "resources: [s.yaml]\n";
     vec![
         ("a directory", "app/s.yaml", vec![]),
