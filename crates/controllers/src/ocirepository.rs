@@ -72,6 +72,6 @@ impl SourceKind for OCIRepository {
     }
 
     async fn produce(controller: &OciRepositories, pass: &mut OciPass<'_>) -> Result<String, Stop> {
-        controller.make_artifact(pass).await
+        Box::pin(controller.make_artifact(pass)).await
     }
 }

@@ -220,13 +220,11 @@ impl<'v, F: Fn(&str) -> Option<&'v [u8]>> Evaluation<'_, F> {
             Operator::Default => filled.map_or(Choice::Word, Choice::Value),
             Operator::DefaultIfUnset => given.map_or(Choice::Word, Choice::Value),
             Operator::Alternative => filled.map_or(Choice::Nothing, |_| Choice::Word),
-            Operator::Required => match filled {
-                Some(value) => Choice::Value(value),
-                None => {
-                    let reason = Envsubst::Required(call.name.to_string(), exact::said(call));
-                    return Err(EnvsubstError { reason, offset: call.offset });
-                }
-            },
+            Operator::Required => {
+                let missing = || Envsubst::Required(call.name.to_string(), exact::said(call));
+                let fail = || EnvsubstError { reason: missing(), offset: call.offset };
+                Choice::Value(filled.ok_or_else(fail)?)
+            }
             _ => return Ok(None),
         }))
     }

@@ -101,12 +101,12 @@ async fn credentials_do_not_go_to_a_foreign_realm() {
 
 #[tokio::test]
 async fn the_next_page_of_tags_is_not_read_elsewhere() {
-    let hostile = Hostile::new(|url| match url {
-        "https://r.test/v2/" => answer(401, &[(WWW_AUTHENTICATE, "Basic realm=\"r\"")], ""),
-        _ => {
-            let next = "<https://metadata.test/latest/token>; rel=\"next\"";
-            answer(200, &[(LINK, next)], r#"{"tags":["v1"]}"#)
+    let hostile = Hostile::new(|url| {
+        if url == "https://r.test/v2/" {
+            return answer(401, &[(WWW_AUTHENTICATE, "Basic realm=\"r\"")], "");
         }
+        let next = "<https://metadata.test/latest/token>; rel=\"next\"";
+        answer(200, &[(LINK, next)], r#"{"tags":["v1"]}"#)
     });
     let remote = remote_at(Arc::new(hostile.clone()), "r.test/org/app", known());
     let error = remote.tags().await.expect_err("refused").to_string();

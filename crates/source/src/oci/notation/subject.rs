@@ -113,7 +113,9 @@ mod tests {
     fn names_are_read_and_what_is_ambiguous_is_not() {
         let read = |text: &str| {
             let parts = parse(text).ok()?;
-            Some(parts.iter().map(|(kind, value)| format!("{kind}={value}|")).collect::<String>())
+            let parts: Vec<String> =
+                parts.iter().map(|(kind, value)| format!("{kind}={value}|")).collect();
+            Some(parts.concat())
         };
         let base = "C=US|O=acme|ST=WA|";
         for (text, expected) in [
