@@ -5,6 +5,8 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use sluice_base::redacted::Redacted;
+
 /// What is on its way from the cluster.
 pub type Answering<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
@@ -45,7 +47,7 @@ pub trait Accounts: Send + Sync {
         &'a self,
         account: &'a AccountName,
         audiences: &'a [String],
-    ) -> Answering<'a, String, String>;
+    ) -> Answering<'a, Redacted<String>, String>;
 
     /// Whether the API server of this cluster takes a token as one for itself.
     fn is_taken<'a>(&'a self, token: &'a str) -> Answering<'a, bool, String>;
@@ -63,7 +65,11 @@ impl Accounts for NoAccounts {
         Box::pin(std::future::ready(Err(error)))
     }
 
-    fn token<'a>(&'a self, _: &'a AccountName, _: &'a [String]) -> Answering<'a, String, String> {
+    fn token<'a>(
+        &'a self,
+        _: &'a AccountName,
+        _: &'a [String],
+    ) -> Answering<'a, Redacted<String>, String> {
         Box::pin(std::future::ready(Err("there is no cluster".to_owned())))
     }
 

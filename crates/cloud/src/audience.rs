@@ -1,6 +1,8 @@
 //! Audiences of tokens that leave this cluster. One that the cluster's own API server takes is never asked for
 //! and never sent: whoever received such a token could act here as the account.
 
+use sluice_base::redacted::Redacted;
+
 use crate::identity::CloudsParts;
 use crate::{CloudError, jwt};
 
@@ -15,9 +17,9 @@ const USUAL: [&str; 3] = [
 
 /// The audiences of the API server, by the token that it gave to this pod.
 fn own_audiences(parts: &CloudsParts) -> Option<Vec<String>> {
-    let token = (parts.environment.read)(TOKEN_FILE).ok()?;
-    let mut own = jwt::audiences(&token);
-    own.extend(jwt::issuer(&token));
+    let token = Redacted::new((parts.environment.read)(TOKEN_FILE).ok()?);
+    let mut own = jwt::audiences(token.expose());
+    own.extend(jwt::issuer(token.expose()));
     (!own.is_empty()).then_some(own)
 }
 

@@ -207,7 +207,7 @@ impl CloudIdentity {
         let asking = self.asking();
         let make =
             self.made(subject, aws::ambient(&asking, region, endpoint), async |subject, token| {
-                aws::for_account(&asking, subject, &token, region, endpoint).await
+                aws::for_account(&asking, subject, token.expose(), region, endpoint).await
             });
         self.shared.keep.get(key, make).await
     }
@@ -255,7 +255,7 @@ impl CloudIdentity {
         let key = self.key(Provider::Azure, subject, &[("scopes", scope)]);
         let asking = self.asking();
         let make = self.made(subject, azure::ambient(&asking, scope), async |subject, token| {
-            azure::for_account(&asking, subject, &token, scope).await
+            azure::for_account(&asking, subject, token.expose(), scope).await
         });
         self.shared.keep.get(key, make).await
     }
@@ -273,7 +273,7 @@ impl CloudIdentity {
         let key = self.key(Provider::Gcp, subject, &[]);
         let asking = self.asking();
         let make = self.made(subject, gcp::ambient(&asking), async |subject, token| {
-            gcp::for_account(&asking, subject, &token, &self.shared.gke).await
+            gcp::for_account(&asking, subject, token.expose(), &self.shared.gke).await
         });
         self.shared.keep.get(key, make).await
     }
@@ -442,7 +442,7 @@ impl CloudIdentity {
         &self,
         subject: Option<&Subject>,
         own: impl Future<Output = Result<T, CloudError>>,
-        exchange: impl AsyncFnOnce(&Subject, String) -> Result<T, CloudError>,
+        exchange: impl AsyncFnOnce(&Subject, Redacted<String>) -> Result<T, CloudError>,
     ) -> Result<T, CloudError> {
         let Some(subject) = subject else {
             return own.await.map_err(|error| {
@@ -461,7 +461,7 @@ impl CloudIdentity {
             ))
         })?;
         if !self.audiences.is_empty() {
-            check_given(parts, &token).await?;
+            check_given(parts, token.expose()).await?;
         }
         exchange(subject, token).await.map_err(|error| {
             error.while_trying(&format!(
@@ -473,10 +473,10 @@ impl CloudIdentity {
     /// A token of the controllers' own service account, for the audiences of the identity.
     async fn own_token(&self) -> Result<Lasting<(Redacted<String>, AccountName)>, CloudError> {
         let parts = &self.shared.parts;
-        let token = (parts.environment.read)(TOKEN_FILE).map_err(|error| {
+        let token = (parts.environment.read)(TOKEN_FILE).map(Redacted::new).map_err(|error| {
             CloudError(format!("failed to read service account token file {TOKEN_FILE}: {error}"))
         })?;
-        let subject = jwt::subject(&token)
+        let subject = jwt::subject(token.expose())
             .ok_or_else(|| CloudError("failed to parse service account token".to_owned()))?;
         let [_, _, namespace, name] = subject.split(':').collect::<Vec<_>>()[..] else {
             return Err(CloudError(format!(
@@ -491,7 +491,7 @@ impl CloudIdentity {
                 "failed to create kubernetes token for controller service account '{account}': {problem}"
             ))
         })?;
-        check_given(parts, &given).await?;
+        check_given(parts, given.expose()).await?;
         Ok(lasting(given)?.with(account))
     }
 
@@ -525,10 +525,10 @@ fn no_token(error: CloudError) -> CloudError {
 }
 
 /// A token of a cluster, with the time that it gives itself.
-fn lasting(token: String) -> Result<Lasting<Redacted<String>>, CloudError> {
-    let until = jwt::expiry(&token)
+fn lasting(token: Redacted<String>) -> Result<Lasting<Redacted<String>>, CloudError> {
+    let until = jwt::expiry(token.expose())
         .ok_or_else(|| CloudError("failed to parse service account token".to_owned()))?;
-    Ok(Lasting { value: Redacted::new(token), until })
+    Ok(Lasting { value: token, until })
 }
 
 impl Lasting<Redacted<String>> {

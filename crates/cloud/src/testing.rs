@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use http::{Request, Response};
 use jiff::{SignedDuration, Timestamp};
 use sluice_base::clock::Clock;
+use sluice_base::redacted::Redacted;
 
 use crate::{
     AccountError, AccountName, Accounts, Answer, Answering, Clouds, CloudsParts, Environment, Http,
@@ -128,13 +129,13 @@ impl Accounts for Known {
         &'a self,
         account: &'a AccountName,
         audiences: &'a [String],
-    ) -> Answering<'a, String, String> {
+    ) -> Answering<'a, Redacted<String>, String> {
         let exp = START.as_second() + 3600;
         let token = crate::jwt::unsigned(&serde_json::json!({
             "sub": format!("system:serviceaccount:{}:{}", account.namespace, account.name),
             "aud": audiences, "exp": exp,
         }));
-        Box::pin(std::future::ready(Ok(token)))
+        Box::pin(std::future::ready(Ok(token.into())))
     }
 
     /// An API server that takes tokens for `api` only.

@@ -59,7 +59,7 @@ pub struct Proxy {
     /// Name, if it asks for one.
     pub username: String,
     /// Password.
-    pub password: String,
+    pub password: Redacted<String>,
 }
 
 impl fmt::Debug for Proxy {

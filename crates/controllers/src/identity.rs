@@ -54,7 +54,7 @@ impl Accounts for ClusterAccounts {
         &'a self,
         account: &'a AccountName,
         audiences: &'a [String],
-    ) -> Answering<'a, String, String> {
+    ) -> Answering<'a, Redacted<String>, String> {
         Box::pin(async move {
             let spec =
                 TokenRequestSpec { audiences: audiences.to_vec(), ..TokenRequestSpec::default() };
@@ -63,7 +63,7 @@ impl Accounts for ClusterAccounts {
             let params = PostParams::default();
             let answer = api.create_token_request(&account.name, &params, &request).await;
             let answer = answer.map_err(|error| api_message(&error))?;
-            Ok(answer.status.map(|status| status.token).unwrap_or_default())
+            Ok(answer.status.map(|status| status.token).unwrap_or_default().into())
         })
     }
 

@@ -111,7 +111,7 @@ pub enum Tampering {
 #[derive(Debug, Clone)]
 pub struct Decrypted {
     format: Format,
-    branches: Vec<Branch>,
+    branches: Redacted<Vec<Branch>>,
     integrity: Integrity,
 }
 
@@ -123,7 +123,7 @@ impl Decrypted {
 
     /// The document in the clear.
     pub fn emit(&self, format: Format) -> Result<Redacted<Vec<u8>>, Error> {
-        format.emit(&self.branches).map(Redacted::new).map_err(|reason| Error::Emit {
+        format.emit(self.branches.expose()).map(Redacted::new).map_err(|reason| Error::Emit {
             from: self.format,
             to: format,
             reason,
@@ -159,7 +159,7 @@ pub(crate) fn decrypt_branches(
     }
     let found = walk.mac();
     let integrity = integrity(&metadata, &key, found);
-    Ok(Decrypted { format, branches, integrity })
+    Ok(Decrypted { format, branches: Redacted::new(branches), integrity })
 }
 
 fn integrity(metadata: &Metadata, key: &DataKey, found: String) -> Integrity {

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use sluice_base::gojson;
+use sluice_base::redacted::Zeroize;
 
 /// A mapping: its fields and comments, in the order of the file.
 pub(crate) type Branch = Vec<Item>;
@@ -40,6 +41,29 @@ pub(crate) enum Value {
     Comment(Comment),
     List(Vec<Self>),
     Branch(Branch),
+}
+
+impl Zeroize for Item {
+    fn zeroize(&mut self) {
+        match self {
+            Self::Field(_, value) => value.zeroize(),
+            Self::Comment(comment) => comment.text.zeroize(),
+        }
+    }
+}
+
+/// Texts are overwritten; numbers and truth values are set to null.
+impl Zeroize for Value {
+    fn zeroize(&mut self) {
+        match self {
+            Self::Text(bytes) | Self::Bytes(bytes) => bytes.zeroize(),
+            Self::Time(text) => text.zeroize(),
+            Self::Comment(comment) => comment.text.zeroize(),
+            Self::List(items) => items.iter_mut().for_each(Zeroize::zeroize),
+            Self::Branch(items) => items.iter_mut().for_each(Zeroize::zeroize),
+            leaf => *leaf = Self::Null,
+        }
+    }
 }
 
 impl fmt::Debug for Item {

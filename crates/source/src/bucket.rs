@@ -21,11 +21,11 @@ mod s3;
 mod sts;
 pub(crate) mod wire;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use sluice_base::redacted::{Redacted, SecretData};
 use sluice_cloud::CloudIdentity;
 use tokio::time::Instant;
 
@@ -62,7 +62,7 @@ pub enum BucketAuth {
         /// Its name, for messages.
         name: String,
         /// Its data.
-        data: BTreeMap<String, Vec<u8>>,
+        data: SecretData,
     },
     /// Credentials for a while, in exchange for a name and a password of LDAP.
     Ldap {
@@ -71,7 +71,7 @@ pub enum BucketAuth {
         /// The name.
         username: String,
         /// The password.
-        password: String,
+        password: Redacted<String>,
         /// Trust and client certificate for the service.
         tls: TlsOptions,
     },

@@ -10,6 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
+use sluice_base::redacted::Redacted;
 use sluice_cloud::CloudError;
 
 use crate::network::RequestError;
@@ -27,7 +28,7 @@ pub struct TlsOptions {
     /// Client certificate with its chain.
     pub certificate: Vec<u8>,
     /// Key of the client certificate.
-    pub key: Vec<u8>,
+    pub key: Redacted<Vec<u8>>,
     /// Whether any server certificate will do.
     pub insecure: bool,
 }
@@ -60,7 +61,8 @@ impl TlsOptions {
         if !self.certificate.is_empty() && !holds(&self.certificate) {
             return Err(format!("{pair} certificate input"));
         }
-        if !self.certificate.is_empty() && PrivateKeyDer::from_pem_slice(&self.key).is_err() {
+        if !self.certificate.is_empty() && PrivateKeyDer::from_pem_slice(self.key.expose()).is_err()
+        {
             return Err(format!("{pair} key input"));
         }
         if !self.authorities.is_empty() && !holds(&self.authorities) {
@@ -120,8 +122,8 @@ impl Tls<'_> {
             let chain = CertificateDer::pem_slice_iter(&options.certificate)
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|error| failed(&error))?;
-            let key =
-                PrivateKeyDer::from_pem_slice(&options.key).map_err(|error| failed(&error))?;
+            let key = PrivateKeyDer::from_pem_slice(options.key.expose())
+                .map_err(|error| failed(&error))?;
             builder.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?
         };
         if options.insecure {
@@ -179,7 +181,7 @@ pub(crate) fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
         return Ok(if proxy.username.is_empty() {
             through
         } else {
-            through.basic_auth(&proxy.username, &proxy.password)
+            through.basic_auth(&proxy.username, proxy.password.expose())
         });
     };
     // The `h` lets the proxy resolve names, as Go does. Who logs in stands in the address.
@@ -188,7 +190,7 @@ pub(crate) fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
         .map_err(|error| HttpError::Proxy(format!("{error}: {:?}", proxy.address)))?;
     if !proxy.username.is_empty() {
         let set = url.set_username(&proxy.username);
-        set.and_then(|()| url.set_password(Some(&proxy.password)))
+        set.and_then(|()| url.set_password(Some(proxy.password.expose())))
             .map_err(|()| HttpError::Proxy(format!("no host: {:?}", proxy.address)))?;
     }
     reqwest::Proxy::all(url).map_err(failed)

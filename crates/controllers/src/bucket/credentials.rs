@@ -62,7 +62,7 @@ impl Buckets {
                     let value = sts_secret.as_ref().and_then(|data| data.get(key));
                     value.map(|it| String::from_utf8_lossy(it).into_owned()).unwrap_or_default()
                 };
-                let (username, password) = (text("username"), text("password"));
+                let (username, password) = (text("username"), text("password").into());
                 let endpoint = sts.endpoint.clone();
                 auth = BucketAuth::Ldap { endpoint, username, password, tls: sts_tls };
             }

@@ -6,6 +6,7 @@ use sluice_api::names::reasons::{
     INVALID_PROVIDER_CONFIGURATION, URL_INVALID,
 };
 use sluice_api::source::gitrepository::GitProvider;
+use sluice_base::redacted::Redacted;
 use sluice_cloud::azure::DEVOPS;
 use sluice_cloud::{CloudError, CloudIdentity, CloudService};
 use sluice_source::git::{
@@ -41,7 +42,7 @@ impl GitRepositories {
                 let what = format!("failed to get secret '{namespace}/{}'", secret.name);
                 refused(format!("{what}: {what}: {error}"))
             })?,
-            None => Data::new(),
+            None => Data::default(),
         };
         let secret = spec.secret_ref.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
         let mut auth = GitAuth::from_secret(&url, &data).map_err(|error| {
@@ -114,14 +115,19 @@ impl GitRepositories {
         identity.check_host(CloudService::AzureRepos, url.scheme(), host, url.port())?;
         auth.tls.check_for_cloud()?;
         let token = identity.azure(DEVOPS).await.map_err(no_token)?;
-        auth.bearer_token = token.value.into_exposed();
+        auth.bearer_token = token.value;
         auth.username.clear();
-        auth.password.clear();
+        auth.password = Redacted::default();
         Ok(auth)
     }
 
     /// A token of a GitHub App, good for an hour; only for repositories of the server that gives it.
-    async fn app_token(&self, url: &Url, data: &Data, auth: &GitAuth) -> Result<String, String> {
+    async fn app_token(
+        &self,
+        url: &Url,
+        data: &Data,
+        auth: &GitAuth,
+    ) -> Result<Redacted<String>, String> {
         let app = GitHubApp::from_secret(data).map_err(|error| error.to_string())?;
         app.serves(url).map_err(|error| error.to_string())?;
         let options = HttpOptions {

@@ -71,7 +71,7 @@ fn mark(pass: &GitPass<'_>, rules: VerifyRules, keys: &Data, revision: &Revision
     add(pass.object.metadata.uid.as_deref().unwrap_or_default().as_bytes());
     add(format!("{rules:?}").as_bytes());
     add(revision.normalized().as_str().as_bytes());
-    for (name, value) in keys {
+    for (name, value) in keys.iter() {
         add(name.as_bytes());
         add(value);
     }

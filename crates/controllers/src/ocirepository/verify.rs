@@ -69,9 +69,9 @@ impl OciRepositories {
             Some(reference) => {
                 let at = format!("{}/{}", pass.key.namespace, reference.name);
                 let data = self.secret(pass, &reference.name).await;
-                let found = data.and_then(|mut data| {
+                let found = data.and_then(|data| {
                     let missing = || format!("'{TRUSTED_ROOT}' not found in secret '{at}'");
-                    data.remove(TRUSTED_ROOT).ok_or_else(missing)
+                    data.get(TRUSTED_ROOT).cloned().ok_or_else(missing)
                 });
                 Some(found.map_err(|error| {
                     format!("failed to read trusted root from secret '{at}': {error}")

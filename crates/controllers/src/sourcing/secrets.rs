@@ -1,15 +1,14 @@
 //! The Secrets that the specs of sources name, read as Flux reads them.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
+use sluice_base::redacted::SecretData;
 use sluice_source::http::{Proxy, TlsOptions};
 
 use super::{Pass, SourceController, SourceKind};
 
 /// The data of a Secret.
-pub(crate) type Data = BTreeMap<String, Vec<u8>>;
+pub(crate) type Data = SecretData;
 
 /// The longest address of a proxy.
 const LONGEST_PROXY: usize = 2048;
@@ -88,7 +87,7 @@ fn proxy(data: &Data) -> Result<Proxy, Unusable> {
         ));
     }
     let text = |key: &str| text(key).unwrap_or_default();
-    Ok(Proxy { address, username: text("username"), password: text("password") })
+    Ok(Proxy { address, username: text("username"), password: text("password").into() })
 }
 
 /// Certificates by today's names, or by those of old.
@@ -101,7 +100,7 @@ fn tls(data: &Data) -> Result<TlsOptions, &'static str> {
         (false, true, _) => Err("contains 'tls.crt' but missing 'tls.key'"),
         (true, false, _) => Err("contains 'tls.key' but missing 'tls.crt'"),
         (true, true, true) => Err("must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'"),
-        _ => Ok(TlsOptions { authorities, certificate, key, insecure: false }),
+        _ => Ok(TlsOptions { authorities, certificate, key: key.into(), insecure: false }),
     }
 }
 

@@ -148,7 +148,7 @@ async fn repositories_are_opened_as_the_account_that_they_name() {
     ground.apply(everybody("me")).await;
     ground.until(&azure, ready).await;
     let token = "azure 499b84ac-1321-427f-aa17-267ca6975798";
-    assert_eq!(noting.auth(AZURE_GIT).bearer_token, token);
+    assert_eq!(noting.auth(AZURE_GIT).bearer_token.expose(), token);
     ground.apply(aws.clone()).await;
     ground.until(&aws, ready).await;
     assert_eq!(noting.auth(AWS_GIT).username, "AKID%session");
@@ -227,7 +227,7 @@ async fn the_operators_default_acts_for_sources_that_name_nobody() {
     ground.until_ready_says(&object, words).await;
     ground.apply(everybody("me")).await;
     ground.until(&object, ready).await;
-    assert!(noting.auth(AZURE_GIT).bearer_token.starts_with("azure "));
+    assert!(noting.auth(AZURE_GIT).bearer_token.expose().starts_with("azure "));
 }
 
 /// The ConfigMap that names a cluster.

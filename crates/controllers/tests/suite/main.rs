@@ -37,3 +37,4 @@ mod ssh;
 mod tenants;
 mod twins;
 mod wiles;
+mod wiping;

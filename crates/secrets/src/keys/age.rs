@@ -75,16 +75,18 @@ impl Identity {
         if !line.starts_with("AGE-SECRET-KEY-1") {
             return Err("unknown identity type");
         }
-        let secret = bech32::decode(line, "age-secret-key-")
-            .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
+        let decoded = bech32::decode(line, "age-secret-key-").map(Redacted::new);
+        let secret = decoded
+            .and_then(|bytes| <[u8; 32]>::try_from(bytes.expose().as_slice()).ok())
+            .map(Redacted::new)
             .ok_or("malformed secret key")?;
-        Ok(Self { public: x25519(secret, X25519_BASEPOINT_BYTES), secret: secret.into() })
+        Ok(Self { public: x25519(*secret.expose(), X25519_BASEPOINT_BYTES), secret })
     }
 
     /// What the identity shares with a key that was made for one message; not with a degenerate one.
-    fn shared(&self, ephemeral: [u8; 32]) -> Option<[u8; 32]> {
-        let shared = x25519(*self.secret.expose(), ephemeral);
-        (shared != [0; 32]).then_some(shared)
+    fn shared(&self, ephemeral: [u8; 32]) -> Option<Redacted<[u8; 32]>> {
+        let shared = Redacted::new(x25519(*self.secret.expose(), ephemeral));
+        (*shared.expose() != [0; 32]).then_some(shared)
     }
 }
 

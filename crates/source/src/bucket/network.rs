@@ -1,6 +1,5 @@
 //! Real object stores: which protocol a host speaks, and where its credentials come from.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -8,6 +7,7 @@ use futures::future::BoxFuture;
 use object_store::aws::AwsCredential;
 use object_store::azure::{AzureAccessKey, AzureCredential};
 use reqwest::Url;
+use sluice_base::redacted::SecretData;
 use sluice_cloud::azure::AzureCredentials;
 use sluice_cloud::gcp::GcpCredentials;
 use sluice_cloud::{CloudIdentity, CloudService};
@@ -25,7 +25,7 @@ use crate::network::{Network, Purpose};
 /// The address of Google's API.
 const GOOGLE: &str = "https://storage.googleapis.com";
 
-type Data = BTreeMap<String, Vec<u8>>;
+type Data = SecretData;
 
 /// Reaches object stores over the network.
 #[derive(Clone)]

@@ -8,6 +8,7 @@ use http::{Method, StatusCode};
 use object_store::aws::{AwsAuthorizer, AwsCredential};
 use object_store::client::HttpRequest;
 use serde::Deserialize;
+use sluice_base::redacted::Redacted;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
@@ -50,7 +51,7 @@ pub(super) enum Login {
         /// The name.
         username: String,
         /// The password.
-        password: String,
+        password: Redacted<String>,
     },
 }
 
@@ -250,7 +251,7 @@ impl Login {
             Self::Anonymous => None,
             Self::Keys(keys) => Some(Arc::clone(keys)),
             Self::Ldap { service, endpoint, username, password } => {
-                Some(Arc::new(sts::ldap(service, endpoint, username, password).await?))
+                Some(Arc::new(sts::ldap(service, endpoint, username, password.expose()).await?))
             }
         })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use reqwest::Url;
+use sluice_base::redacted::Redacted;
 
 use crate::http::{Proxy, TlsOptions};
 use crate::network::Purpose;
@@ -14,11 +15,11 @@ pub struct GitAuth {
     /// Name for HTTP, or the user of an SSH login.
     pub username: String,
     /// Password for HTTP, or the passphrase of the SSH key.
-    pub password: String,
+    pub password: Redacted<String>,
     /// Token for HTTP.
-    pub bearer_token: String,
+    pub bearer_token: Redacted<String>,
     /// Private SSH key in PEM.
-    pub identity: Vec<u8>,
+    pub identity: Redacted<Vec<u8>>,
     /// Lines of `known_hosts`.
     pub known_hosts: Vec<u8>,
     /// Trust and client certificate for HTTPS.
@@ -65,29 +66,29 @@ impl GitAuth {
         let mut auth = Self::default();
         let is_ssh = url.scheme() == "ssh";
         if is_ssh && !data.is_empty() {
-            auth.identity = bytes("identity");
+            auth.identity = bytes("identity").into();
             auth.known_hosts = bytes("known_hosts");
-            auth.password = text("password");
+            auth.password = text("password").into();
             auth.username = percent_decoded(url.username());
             if auth.username.is_empty() {
                 "git".clone_into(&mut auth.username);
             }
         } else if !data.is_empty() {
             auth.tls.certificate = bytes("tls.crt");
-            auth.tls.key = bytes("tls.key");
+            auth.tls.key = bytes("tls.key").into();
             auth.tls.authorities = first(["ca.crt", "caFile"]);
             if data.contains_key("bearerToken") {
-                auth.bearer_token = text("bearerToken");
+                auth.bearer_token = text("bearerToken").into();
             } else {
                 auth.username = text("username");
-                auth.password = text("password");
+                auth.password = text("password").into();
             }
         }
         if !is_ssh && auth.username.is_empty() {
             auth.username = percent_decoded(url.username());
         }
-        if !is_ssh && auth.password.is_empty() {
-            auth.password = percent_decoded(url.password().unwrap_or_default());
+        if !is_ssh && auth.password.expose().is_empty() {
+            auth.password = percent_decoded(url.password().unwrap_or_default()).into();
         }
         auth.validate(url)?;
         Ok(auth)
@@ -98,16 +99,21 @@ impl GitAuth {
         let invalid =
             |problem| Err(AuthError::Invalid { transport: url.scheme().to_owned(), problem });
         match url.scheme() {
-            "http" | "https" if self.username.is_empty() && !self.password.is_empty() => {
+            "http" | "https" if self.username.is_empty() && !self.password.expose().is_empty() => {
                 invalid("'password' requires 'username' to be set")
             }
-            "http" | "https" if !self.bearer_token.is_empty() && !self.username.is_empty() => {
+            "http" | "https"
+                if !self.bearer_token.expose().is_empty() && !self.username.is_empty() =>
+            {
                 Err(AuthError::Ambiguous)
             }
             "ssh" if url.host_str().is_none_or(str::is_empty) => invalid("'host' is required"),
-            "ssh" if self.identity.is_empty() => invalid("'identity' is required"),
+            "ssh" if self.identity.expose().is_empty() => invalid("'identity' is required"),
             "ssh" if self.known_hosts.is_empty() => invalid("'known_hosts' is required"),
-            "ssh" if self.password.is_empty() && super::ssh::is_encrypted(&self.identity) => {
+            "ssh"
+                if self.password.expose().is_empty()
+                    && super::ssh::is_encrypted(self.identity.expose()) =>
+            {
                 Err(AuthError::EncryptedIdentity)
             }
             "http" | "https" | "ssh" => Ok(()),
@@ -160,9 +166,9 @@ impl fmt::Debug for GitAuth {
         formatter
             .debug_struct("GitAuth")
             .field("username", &self.username)
-            .field("password", &has(self.password.is_empty()))
-            .field("bearer_token", &has(self.bearer_token.is_empty()))
-            .field("identity", &has(self.identity.is_empty()))
+            .field("password", &has(self.password.expose().is_empty()))
+            .field("bearer_token", &has(self.bearer_token.expose().is_empty()))
+            .field("identity", &has(self.identity.expose().is_empty()))
             .field("known_hosts", &self.known_hosts.len())
             .field("tls", &self.tls)
             .field("proxy", &self.proxy)
@@ -187,12 +193,15 @@ mod tests {
     fn keys_of_a_secret_are_read_as_flux_reads_them() {
         let basic =
             read("https://a.test/r", &[("username", "u"), ("password", "p")]).expect("basic");
-        assert_eq!((basic.username.as_str(), basic.password.as_str()), ("u", "p"));
+        assert_eq!((basic.username.as_str(), basic.password.expose().as_str()), ("u", "p"));
         let both = [("bearerToken", "t"), ("username", "u"), ("password", "p")];
         let bearer = read("https://a.test/r", &both).expect("bearer wins");
-        assert_eq!((bearer.bearer_token.as_str(), bearer.username.as_str()), ("t", ""));
+        assert_eq!((bearer.bearer_token.expose().as_str(), bearer.username.as_str()), ("t", ""));
         let from_url = read("https://me:s%40cret@a.test/r", &[]).expect("from the address");
-        assert_eq!((from_url.username.as_str(), from_url.password.as_str()), ("me", "s@cret"));
+        assert_eq!(
+            (from_url.username.as_str(), from_url.password.expose().as_str()),
+            ("me", "s@cret")
+        );
         let ca = read("https://a.test/r", &[("caFile", "old"), ("ca.crt", "new")]).expect("trust");
         assert_eq!(ca.tls.authorities, b"new");
         let ssh = read("ssh://a.test/r", &[("identity", "k"), ("known_hosts", "h")]).expect("ssh");
@@ -235,8 +244,11 @@ mod tests {
         let url = |text: &str| Url::parse(text).expect("an address");
         let auth = read("https://u:p@a.test/r", &[]).expect("basic");
         let parent = url("https://a.test/r");
-        assert_eq!(auth.for_submodule(&parent, &url("https://a.test/other")).password, "p");
-        assert_eq!(auth.for_submodule(&parent, &url("https://evil.test/r")).password, "");
-        assert_eq!(auth.for_submodule(&parent, &url("http://a.test/r")).password, "");
+        assert_eq!(
+            auth.for_submodule(&parent, &url("https://a.test/other")).password.expose(),
+            "p"
+        );
+        assert_eq!(auth.for_submodule(&parent, &url("https://evil.test/r")).password.expose(), "");
+        assert_eq!(auth.for_submodule(&parent, &url("http://a.test/r")).password.expose(), "");
     }
 }

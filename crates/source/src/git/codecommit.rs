@@ -48,7 +48,7 @@ pub fn codecommit_auth(
         Signer { keys, region, service: "codecommit", now }.signature(&moment, &request);
     Ok(GitAuth {
         username: format!("{}%{}", keys.access_key(), keys.session_token()),
-        password: format!("{moment}Z{signature}"),
+        password: format!("{moment}Z{signature}").into(),
         ..auth
     })
 }
@@ -67,7 +67,7 @@ mod tests {
             codecommit_auth(&url, &credentials, GitAuth::default(), now).expect("credentials");
         assert_eq!(auth.username, "AKID%SESSION");
         // Computed apart from this code, by the rules of Signature Version 4.
-        assert_eq!(auth.password, PASSWORD);
+        assert_eq!(auth.password.expose(), PASSWORD);
     }
 
     const PASSWORD: &str =

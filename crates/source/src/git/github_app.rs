@@ -12,6 +12,7 @@ use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
+use sluice_base::redacted::Redacted;
 
 use crate::http::HttpError;
 use crate::network::Client;
@@ -41,7 +42,7 @@ enum Installation {
 #[derive(Clone, PartialEq, Eq)]
 pub struct AppToken {
     /// The token.
-    pub token: String,
+    pub token: Redacted<String>,
     /// When it ends.
     pub expires: Timestamp,
 }
@@ -163,7 +164,7 @@ impl GitHubApp {
         let answer = ask(client, Method::POST, &url, &proof).await?;
         let field = |name: &str| answer.get(name).and_then(Value::as_str);
         match (field("token"), field("expires_at").and_then(|text| text.parse().ok())) {
-            (Some(token), Some(expires)) => Ok(AppToken { token: token.to_owned(), expires }),
+            (Some(token), Some(expires)) => Ok(AppToken { token: token.into(), expires }),
             _ => Err(GitHubAppError::Answer(url)),
         }
     }

@@ -218,13 +218,13 @@ fn incoming(response: Response) -> Incoming<'static> {
 }
 
 fn authorization(auth: &GitAuth) -> Result<Option<HeaderValue>, Cause> {
-    let text = if !auth.username.is_empty() || !auth.password.is_empty() {
-        let pair = format!("{}:{}", auth.username, auth.password);
+    let text = if !auth.username.is_empty() || !auth.password.expose().is_empty() {
+        let pair = format!("{}:{}", auth.username, auth.password.expose());
         format!("Basic {}", BASE64_STANDARD.encode(pair))
-    } else if auth.bearer_token.is_empty() {
+    } else if auth.bearer_token.expose().is_empty() {
         return Ok(None);
     } else {
-        format!("Bearer {}", auth.bearer_token)
+        format!("Bearer {}", auth.bearer_token.expose())
     };
     let mut value = HeaderValue::try_from(text).map_err(|_| {
         Cause::AuthenticationRequired("the credentials do not fit a header".to_owned())

@@ -111,8 +111,9 @@ impl SshRemote {
     ) -> Result<Self, Cause> {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = url.port().unwrap_or(PORT);
-        let identity = String::from_utf8_lossy(&auth.identity);
-        let passphrase = (!auth.password.is_empty()).then_some(auth.password.as_str());
+        let identity = String::from_utf8_lossy(auth.identity.expose());
+        let password = auth.password.expose();
+        let passphrase = (!password.is_empty()).then_some(password.as_str());
         let key = read_private_key(&identity, passphrase).map_err(ssh_error)?;
         let text = String::from_utf8_lossy(&auth.known_hosts);
         let known = KnownHosts::parse(&text, &host, port).map_err(Cause::Ssh)?;

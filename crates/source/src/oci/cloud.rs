@@ -43,6 +43,6 @@ fn no_login(error: CloudError) -> CloudError {
 }
 
 fn credentials(username: &str, password: &str) -> Credentials {
-    let (username, password) = (username.to_owned(), password.to_owned());
-    Credentials { username, password, ..Credentials::default() }
+    let username = username.to_owned();
+    Credentials { username, password: password.into(), ..Credentials::default() }
 }

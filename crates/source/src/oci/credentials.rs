@@ -6,6 +6,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use serde::Deserialize;
+use sluice_base::redacted::Redacted;
 
 use super::name::Repository;
 
@@ -15,11 +16,11 @@ pub struct Credentials {
     /// Name.
     pub username: String,
     /// Password.
-    pub password: String,
+    pub password: Redacted<String>,
     /// A token to get tokens with.
-    pub identity_token: String,
+    pub identity_token: Redacted<String>,
     /// A token for the registry itself.
-    pub registry_token: String,
+    pub registry_token: Redacted<String>,
 }
 
 /// A docker configuration that cannot be read.
@@ -49,10 +50,10 @@ impl Credentials {
     pub fn of_argument(text: &str) -> Result<Self, CredentialsError> {
         match text.split_once(':') {
             None if text.is_empty() => Err(CredentialsError::Empty),
-            None => Ok(Self { registry_token: text.to_owned(), ..Self::default() }),
+            None => Ok(Self { registry_token: text.into(), ..Self::default() }),
             Some((username, password)) => Ok(Self {
                 username: username.to_owned(),
-                password: password.to_owned(),
+                password: password.into(),
                 ..Self::default()
             }),
         }
@@ -103,9 +104,9 @@ impl Entry {
         }
         Ok(Credentials {
             username,
-            password,
-            identity_token: self.identitytoken,
-            registry_token: self.registrytoken,
+            password: password.into(),
+            identity_token: self.identitytoken.into(),
+            registry_token: self.registrytoken.into(),
         })
     }
 }

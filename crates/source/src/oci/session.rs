@@ -258,13 +258,13 @@ impl Session {
     /// The header with name and password, or with a token for the registry itself.
     fn basic(&self) -> Option<HeaderValue> {
         let credentials = &self.access.credentials;
-        if !credentials.registry_token.is_empty() {
-            return sensitive(&format!("Bearer {}", credentials.registry_token));
+        if !credentials.registry_token.expose().is_empty() {
+            return sensitive(&format!("Bearer {}", credentials.registry_token.expose()));
         }
-        if credentials.username.is_empty() || credentials.password.is_empty() {
+        if credentials.username.is_empty() || credentials.password.expose().is_empty() {
             return None;
         }
-        let both = format!("{}:{}", credentials.username, credentials.password);
+        let both = format!("{}:{}", credentials.username, credentials.password.expose());
         sensitive(&format!("Basic {}", BASE64_STANDARD.encode(both)))
     }
 }

@@ -1,11 +1,11 @@
 //! Buckets of all hosts, against an object store on the loopback.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use sluice_base::clock::Frozen;
+use sluice_base::redacted::SecretData;
 use sluice_cloud::{CacheLimits, CloudIdentity, Clouds, CloudsParts, Environment, NoAccounts};
 use sluice_source::artifact::{DigestAlgorithm, Place};
 use sluice_source::bucket::{
@@ -55,7 +55,7 @@ fn trusting(hosts: &[String], variables: &[(&str, &str)]) -> CloudIdentity {
 }
 
 fn address(store: &BucketStore, host: BucketHost, secret: &[(&str, &str)]) -> BucketAddress {
-    let data: BTreeMap<String, Vec<u8>> =
+    let data: SecretData =
         secret.iter().map(|(key, value)| ((*key).into(), value.as_bytes().to_vec())).collect();
     let auth = match secret {
         [] => BucketAuth::Ambient,
@@ -207,7 +207,7 @@ async fn credentials_are_had_from_services() {
     let ldap = BucketAuth::Ldap {
         endpoint: format!("http://{}/sts", store.address),
         username: "u".to_owned(),
-        password: "p".to_owned(),
+        password: "p".into(),
         tls: TlsOptions::default(),
     };
     let generic = BucketAddress { auth: ldap, ..address(&store, BucketHost::Generic, &[]) };

@@ -181,7 +181,7 @@ async fn trust_and_client_certificates_are_as_given() {
     let url = format!("https://{server}/app.git");
     assert!(outcome(&url, &with(trusting(&authority))).await.is_err());
     let (certificate, key) = authority.issue("client");
-    let tls = TlsOptions { certificate, key, ..trusting(&authority) };
+    let tls = TlsOptions { certificate, key: key.into(), ..trusting(&authority) };
     assert_eq!(outcome(&url, &with(tls)).await, Ok(()));
     let broken = TlsOptions {
         authorities: b"-----BEGIN CERTIFICATE-----\n!".to_vec(),

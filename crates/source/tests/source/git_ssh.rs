@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use sluice_base::redacted::Redacted;
 use sluice_source::git::{
     AuthError, GitAuth, GitLimits, GitOverNetwork, KeyAlgorithm, KeyPair, SshOptions, scan_host_key,
 };
@@ -44,7 +45,7 @@ async fn keys_of_every_kind_open_a_repository() {
         let auth = GitAuth {
             username: "git".into(),
             password: passphrase.into(),
-            identity: user.private.into_bytes(),
+            identity: user.private.into_bytes().into(),
             known_hosts: format!("{} {known_hosts}\n", server.name()).into_bytes(),
             ..GitAuth::default()
         };
@@ -61,7 +62,7 @@ async fn keys_of_every_kind_open_a_repository() {
             sluice_source::git::clone(&network(), &absent, &auth).await.expect_err("absent");
         assert!(chain(&error).contains("repository not found"), "{}", chain(&error));
         if !passphrase.is_empty() {
-            let bare = GitAuth { password: String::new(), ..auth.clone() };
+            let bare = GitAuth { password: Redacted::default(), ..auth.clone() };
             let url = url.parse().expect("an address");
             assert_eq!(bare.validate(&url), Err(AuthError::EncryptedIdentity));
         }
@@ -106,7 +107,7 @@ async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
     for (identity, known_hosts, message) in cases {
         let auth = GitAuth {
             username: "git".into(),
-            identity: identity.clone().into_bytes(),
+            identity: identity.clone().into_bytes().into(),
             known_hosts: known_hosts.into_bytes(),
             ..GitAuth::default()
         };
@@ -122,7 +123,7 @@ async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
     };
     let auth = GitAuth {
         username: "git".into(),
-        identity: identity.into_bytes(),
+        identity: identity.into_bytes().into(),
         known_hosts: format!("{name} {host_public}").into_bytes(),
         ..GitAuth::default()
     };
@@ -198,7 +199,7 @@ async fn a_key_that_is_made_and_a_host_that_was_scanned_are_enough() {
         server.authorise(&made.public);
         let auth = GitAuth {
             username: "git".into(),
-            identity: made.private.into_bytes(),
+            identity: made.private.into_bytes().into(),
             known_hosts: known_hosts.clone().into_bytes(),
             ..GitAuth::default()
         };

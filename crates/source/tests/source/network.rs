@@ -349,7 +349,7 @@ async fn no_protocol_reaches_a_metadata_service_for_a_tenant() {
     let ldap = BucketAuth::Ldap {
         endpoint: "http://169.254.169.254/sts".to_owned(),
         username: "u".to_owned(),
-        password: "p".to_owned(),
+        password: "p".into(),
         tls: TlsOptions::default(),
     };
     let words = bucket_error(&BucketAddress { auth: ldap, ..bucket("127.0.0.1:1") }).await;
@@ -378,7 +378,8 @@ async fn cloud_code_reaches_a_metadata_service_only_for_itself() {
         "type": "service_account", "private_key": KEY, "client_email": "me",
         "token_uri": "http://169.254.169.254/computeMetadata/v1/",
     });
-    let data = [("serviceaccount".to_owned(), account.to_string().into_bytes())].into();
+    let data =
+        [("serviceaccount".to_owned(), account.to_string().into_bytes())].into_iter().collect();
     let auth = BucketAuth::Secret { name: "keys".to_owned(), data };
     let address =
         BucketAddress { host: BucketHost::Gcp, auth, identity: Some(identity), ..bucket("") };

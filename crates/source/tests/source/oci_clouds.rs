@@ -99,7 +99,9 @@ async fn login(
 ) -> Result<(String, String), String> {
     let clouds = clouds(Arc::new(servers.clone()), environment, Arc::new(Frozen(now())));
     let login = log_in(&clouds.controller(), provider, url).await;
-    login.map(|it| (it.username, it.password)).map_err(|error| error.to_string())
+    login
+        .map(|it| (it.username.clone(), it.password.into_exposed()))
+        .map_err(|error| error.to_string())
 }
 
 fn both(username: &str, password: &str) -> (String, String) {
@@ -189,7 +191,7 @@ async fn google_gives_a_token_of_the_machine_and_it_is_remembered() {
         *told.0.lock().expect("no panic before") = now() + SignedDuration::from_mins(minutes);
         let login = log_in(&clouds.controller(), "gcp", url).await.expect("a login");
         assert_eq!(
-            (login.username.as_str(), login.password.as_str()),
+            (login.username.as_str(), login.password.expose().as_str()),
             ("oauth2accesstoken", "access")
         );
         assert_eq!(servers.asked().len(), questions, "after {minutes} minutes");
@@ -251,7 +253,7 @@ async fn token_servers_can_be_elsewhere() {
     let web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).expect("a client"));
     let clouds = clouds(web, environment, Arc::new(Frozen(now())));
     let login = log_in(&clouds.controller(), "aws", ECR).await;
-    assert_eq!(login.expect("a login").password, "secret");
+    assert_eq!(login.expect("a login").password.expose(), "secret");
     let request = serving.await.expect("served").to_lowercase();
     assert!(request.contains(&format!("host: {address}")), "{request}");
 }

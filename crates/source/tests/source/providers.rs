@@ -80,7 +80,10 @@ async fn an_app_proves_itself_and_gets_a_token() {
     let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).expect("a client");
     let now = Timestamp::from_second(1_700_000_000).expect("a moment");
     let token = app.token(&client, now).await.expect("a token");
-    assert_eq!((token.token.as_str(), token.expires.as_second()), ("ghs_x", 1_767_323_045));
+    assert_eq!(
+        (token.token.expose().as_str(), token.expires.as_second()),
+        ("ghs_x", 1_767_323_045)
+    );
     let asked = asked.lock().expect("not poisoned").clone();
     assert_eq!(asked.len(), 3, "an organization is looked for first: {asked:?}");
     let proof = asked[2].lines().find_map(|line| line.strip_prefix("authorization: Bearer "));

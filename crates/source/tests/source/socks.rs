@@ -80,7 +80,7 @@ async fn a_proxy_of_socks_is_gone_through_and_resolves_names() {
     let proxy = |password: &str| Proxy {
         address: format!("socks5://{address}"),
         username: "ada".to_owned(),
-        password: password.to_owned(),
+        password: password.into(),
     };
     // Nobody else knows this name.
     let main = request("http://git.nowhere.test/app.git", branch("main"));

@@ -90,7 +90,7 @@ impl Stanza<'_> {
         let ephemeral: [u8; 32] = STANDARD_NO_PAD.decode(share).ok()?.try_into().ok()?;
         let salt = [ephemeral, identity.public].concat();
         let shared = identity.shared(ephemeral)?;
-        let key = derived(&shared, &salt, b"age-encryption.org/v1/X25519")?;
+        let key = derived(shared.expose(), &salt, b"age-encryption.org/v1/X25519")?;
         let mut body = self.body.clone();
         let plain = open(&key, [0; 12], &mut body)?;
         <[u8; 16]>::try_from(plain).ok().map(Redacted::new)

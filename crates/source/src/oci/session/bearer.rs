@@ -82,12 +82,12 @@ impl Session {
     pub(super) async fn refresh(&self, bearer: &Bearer) -> Result<(), OciError> {
         let credentials = &self.access.credentials;
         let now = bearer.lock().clone();
-        if !credentials.registry_token.is_empty() {
-            bearer.lock().token.clone_from(&credentials.registry_token);
+        if !credentials.registry_token.expose().is_empty() {
+            bearer.lock().token.clone_from(credentials.registry_token.expose());
             return Ok(());
         }
         let refresh =
-            if now.refresh.is_empty() { &credentials.identity_token } else { &now.refresh };
+            if now.refresh.is_empty() { credentials.identity_token.expose() } else { &now.refresh };
         let body = if refresh.is_empty() {
             self.token_by_get(bearer, &now.scopes).await?
         } else {
