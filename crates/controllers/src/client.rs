@@ -75,7 +75,7 @@ pub fn as_service_account(
     const USER: HeaderName = HeaderName::from_static("impersonate-user");
     let refused = || ImpersonationError(name.to_owned());
     // Anything else could be read as another user, or differently by each who reads it.
-    if !is_subdomain(name) {
+    if !is_account_name(name) {
         return Err(refused());
     }
     let user = format!("system:serviceaccount:{namespace}:{name}");
@@ -90,7 +90,7 @@ pub fn as_service_account(
 }
 
 /// Whether a text can be the name of a service account: a DNS subdomain.
-fn is_subdomain(name: &str) -> bool {
+pub(crate) fn is_account_name(name: &str) -> bool {
     let is_end = |byte: Option<u8>| {
         byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     };
@@ -179,7 +179,7 @@ mod tests {
         CacheLimits, Clouds, CloudsParts, ClusterQuery, Environment, NoAccounts, Nowhere,
     };
 
-    use super::{Tokens, leads_elsewhere};
+    use super::{Tokens, is_account_name, leads_elsewhere};
 
     /// A clock that is told the time.
     struct Told(Mutex<Timestamp>);
@@ -219,6 +219,17 @@ mod tests {
             assert_eq!(tokens.get().await.unwrap() == first, is_first, "after {minutes} minutes");
         }
         assert!(first.is_sensitive());
+    }
+
+    #[test]
+    fn accounts_have_names_of_dns() {
+        for name in ["a", "default", "team-1.deployer", "0"] {
+            assert!(is_account_name(name), "{name}");
+        }
+        let long = "a".repeat(254);
+        for name in ["", "A", "a b", "a\nb", "a:b", "../a", "a..b", "-a", "a-", "\u{e4}", &long] {
+            assert!(!is_account_name(name), "{name}");
+        }
     }
 
     #[test]

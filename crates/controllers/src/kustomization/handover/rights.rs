@@ -12,6 +12,7 @@ use sluice_ssa::{ApiError, ObjectId, ObjectKey};
 
 use super::super::Kustomizations;
 use super::super::access::Target;
+use crate::client::is_account_name;
 
 /// What is known about a right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,7 @@ impl Kustomizations {
         name: Option<&String>,
     ) -> Right {
         // Nobody has such a name, and no request is made in it: it may be too long for one.
-        if self.service_account(other).is_some_and(|name| !is_account(name)) {
+        if self.service_account(other).is_some_and(|name| !is_account_name(name)) {
             return Right::No;
         }
         let Ok(Target { client, discovery }) = self.target(other).await else {
@@ -137,33 +138,4 @@ impl Kustomizations {
 /// A refusal is an answer; a broken connection is none.
 fn unanswered(error: &ApiError) -> Right {
     if error.is_transient() { Right::Unknown } else { Right::No }
-}
-
-/// Whether a service account can have this name.
-fn is_account(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let is_inner =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty()
-            && label.bytes().all(is_inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    name.len() <= 253 && name.split('.').all(is_label)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_account;
-
-    #[test]
-    fn accounts_have_names_of_dns() {
-        for name in ["a", "default", "team-1.deployer", "0"] {
-            assert!(is_account(name), "{name}");
-        }
-        let long = "a".repeat(254);
-        for name in ["", "A", "a b", "a\nb", "a:b", "../a", "a..b", "-a", "a-", "\u{e4}", &long] {
-            assert!(!is_account(name), "{name}");
-        }
-    }
 }
