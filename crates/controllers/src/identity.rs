@@ -2,6 +2,7 @@
 //! `sluice-secrets` leave to whoever knows Kubernetes.
 
 mod allowed;
+pub mod table;
 
 use std::collections::BTreeMap;
 

@@ -37,6 +37,9 @@ use tower::ServiceExt as _;
 /// The repository of all tests.
 pub(crate) const URL: &str = "https://git.test/platform";
 
+/// What the controllers call themselves, unlike users.
+pub(crate) const AGENT: &str = "controllers";
+
 /// The moment at which all tests begin.
 const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
@@ -130,6 +133,8 @@ pub(crate) struct Ground {
     pub(crate) neighbours: Neighbours,
     world: World,
     requests: Arc<Mutex<Vec<String>>>,
+    /// A method whose requests are no longer made in the name of an account.
+    tampered: Arc<Mutex<Option<&'static str>>>,
     running: Option<(CancellationToken, JoinHandle<()>)>,
 }
 
@@ -143,11 +148,22 @@ impl Ground {
 
     /// Everything but the controllers.
     pub(crate) async fn idle() -> Self {
-        let cluster = Cluster::builder().seed(1).build();
+        Self::on(Cluster::builder().seed(1).build()).await
+    }
+
+    /// The same on a cluster that was made differently.
+    pub(crate) async fn on(cluster: Cluster) -> Self {
+        let tampered: Arc<Mutex<Option<&'static str>>> = Arc::default();
+        let tampering = Arc::clone(&tampered);
         let requests: Arc<Mutex<Vec<String>>> = Arc::default();
         let (log, inner) = (Arc::clone(&requests), cluster.service());
-        let service = tower::service_fn(move |request: http::Request<Body>| {
+        let service = tower::service_fn(move |mut request: http::Request<Body>| {
             log.lock().unwrap().push(format!("{} {}", request.method(), request.uri()));
+            let agent = http::HeaderValue::from_static(AGENT);
+            request.headers_mut().insert(http::header::USER_AGENT, agent);
+            if *tampering.lock().unwrap() == Some(request.method().as_str()) {
+                request.headers_mut().remove("impersonate-user");
+            }
             let inner = inner.clone();
             async move {
                 // So that a crash can come between any two requests.
@@ -202,6 +218,7 @@ impl Ground {
             neighbours,
             world,
             requests,
+            tampered,
             running: None,
         };
         for crd in sluice_api::crds() {
@@ -217,6 +234,21 @@ impl Ground {
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
         ground
+    }
+
+    /// The client of the controllers.
+    pub(crate) fn controllers_client(&self) -> Client {
+        self.world.client.clone()
+    }
+
+    /// Lets requests of a method go out as the controllers, whoever they are to be made as.
+    pub(crate) fn forget_account_of(&self, method: &'static str) {
+        *self.tampered.lock().unwrap() = Some(method);
+    }
+
+    /// The time.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.world.clock)
     }
 
     /// A client of the cluster, as a user has it.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod access;
+mod audit;
 mod bad_input;
 mod buckets;
 mod claims;
