@@ -47,6 +47,8 @@ pub enum Next {
     After(Duration),
     /// After a failure: later each time.
     Backoff,
+    /// After something that is usually over soon: later each time, but never later than this.
+    BackoffUpTo(Duration),
 }
 
 /// Place in the order of the queue.
@@ -182,12 +184,14 @@ impl Queue {
                 entry.failures = 0;
                 if let Next::After(pause) = next { Some(pause) } else { None }
             }
-            Next::Backoff => {
+            Next::Backoff | Next::BackoffUpTo(_) => {
                 entry.failures = entry.failures.saturating_add(1);
                 if let Some(counted) = &self.counted {
                     counted.metrics.add(&names::QUEUE_RETRIES, &counted.labels(), 1.0);
                 }
-                Some(self.backoff.pause(entry.failures))
+                let longest =
+                    if let Next::BackoffUpTo(longest) = next { longest } else { Duration::MAX };
+                Some(self.backoff.pause(entry.failures).min(longest))
             }
         };
         let due = [pause.map(|pause| now + pause), came_up.map(|place| place.0)];

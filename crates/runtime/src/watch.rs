@@ -28,7 +28,8 @@ pub type OnInvalid = dyn Fn(&Key, &str) + Send + Sync;
 
 /// Watches one namespace or all until it is dropped. Every change is told once, after the store has it.
 ///
-/// A kind whose CRD is not there yet is asked for again and again; its store is synced when it appears.
+/// A kind whose CRD is not there yet is asked for again and again; until it appears, its store is synced and
+/// empty.
 pub async fn watch<K>(
     client: Client,
     namespace: Option<&str>,
@@ -62,7 +63,13 @@ pub async fn watch<K>(
                     let kind = K::kind(&());
                     debug!(%kind, %error, failures, "watch failed");
                     // The stream goes on where it was; starting anew would list everything again.
-                    let pause = if is_unknown(&error) { ABSENT } else { RETRY.pause(failures) };
+                    let pause = if is_unknown(&error) {
+                        // There are none, and that is known: nobody has to wait for their list.
+                        store.mark_synced();
+                        ABSENT
+                    } else {
+                        RETRY.pause(failures)
+                    };
                     tokio::time::sleep(pause).await;
                     continue;
                 }

@@ -76,7 +76,7 @@ impl Passes {
         metrics.observe(&names::WORK_DURATION, &[&self.controller, &self.controller], took);
         let result = match next {
             Next::Event => "success",
-            Next::After(_) => "requeue_after",
+            Next::After(_) | Next::BackoffUpTo(_) => "requeue_after",
             Next::Backoff => {
                 metrics.add(&names::RECONCILE_ERRORS, &name, 1.0);
                 "error"
