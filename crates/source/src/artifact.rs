@@ -42,6 +42,19 @@ impl Place {
         }
     }
 
+    /// The place that the status of an object names, if it is one of that object's own. A status can be
+    /// written by a tenant: it may choose among the files of its object, and no others.
+    pub fn of_object(
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        path: &str,
+    ) -> Result<Self, PlaceError> {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let own = Self::new(kind, namespace, name, file)?;
+        if own.path() == path { Ok(own) } else { Err(PlaceError(path.to_owned())) }
+    }
+
     /// The path below the root of the storage.
     pub fn path(&self) -> String {
         format!("{}/{}", self.directory, self.file)
@@ -115,6 +128,30 @@ mod tests {
             assert!(Place::new("Bucket", "apps", "web", bad).is_err(), "{bad:?}");
         }
         assert!(Place::of_path("gitrepository/apps/../../etc/passwd").is_err());
+    }
+
+    #[test]
+    fn an_object_names_files_of_its_own_only() {
+        let of = |path: &str| Place::of_object("GitRepository", "apps", "web", path);
+        assert!(of("gitrepository/apps/web/a.tar.gz").is_ok());
+        for foreign in [
+            "gitrepository/platform/web/a.tar.gz",
+            "gitrepository/apps/web2/a.tar.gz",
+            "gitrepository/apps/we/b/a.tar.gz",
+            "gitrepository/apps/web/../web2/a.tar.gz",
+            "bucket/apps/web/a.tar.gz",
+            "GitRepository/apps/web/a.tar.gz",
+            "gitrepository/APPS/web/a.tar.gz",
+            "/gitrepository/apps/web/a.tar.gz",
+            "gitrepository/apps/web//a.tar.gz",
+            "gitrepository/apps/web/..",
+            "gitrepository/apps/web/.1-1.tmp",
+            "gitrepository/apps/web/",
+            "a.tar.gz",
+            "",
+        ] {
+            assert!(of(foreign).is_err(), "{foreign:?}");
+        }
     }
 
     #[test]

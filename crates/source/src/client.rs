@@ -1,12 +1,9 @@
-//! Fetching an artifact from another process: again if the server fails, never more than allowed,
-//! and only what has the digest that was promised.
-
-use std::time::Duration;
+//! Fetching an artifact from another process: once, never more than allowed, and only what has the digest that
+//! was promised. Whoever asks tries again later, when it does not hold up other work.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::Method;
-use http::header::RETRY_AFTER;
 use reqwest::{Request, Response, StatusCode, Url};
 
 use crate::artifact::{Digest, DigestError, Hasher};
@@ -16,12 +13,6 @@ use crate::network::Client;
 /// How an artifact is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchOptions {
-    /// How often it is tried again (`--http-retry`).
-    pub retries: u32,
-    /// The first wait before another try; it doubles each time.
-    pub first_wait: Duration,
-    /// The longest wait.
-    pub longest_wait: Duration,
     /// How many bytes are taken.
     pub largest: u64,
     /// A host, with its port if need be, in place of the one in the address.
@@ -31,13 +22,7 @@ pub struct FetchOptions {
 impl Default for FetchOptions {
     /// As kustomize-controller has it.
     fn default() -> Self {
-        Self {
-            retries: 9,
-            first_wait: Duration::from_secs(5),
-            longest_wait: Duration::from_secs(30),
-            largest: 1 << 30,
-            host: None,
-        }
+        Self { largest: 1 << 30, host: None }
     }
 }
 
@@ -55,14 +40,12 @@ pub enum FetchError {
         /// The status.
         status: StatusCode,
     },
-    /// All tries failed.
-    #[error("failed to download archive: GET {url} giving up after {attempts} attempt(s){cause}")]
-    GaveUp {
+    /// The server did not answer, or says that it cannot just now.
+    #[error("failed to download archive: GET {url} giving up after 1 attempt(s): {cause}")]
+    Unanswered {
         /// The address.
         url: String,
-        /// How often it was tried.
-        attempts: u32,
-        /// What the last try said, behind a colon.
+        /// Why.
         cause: String,
     },
     /// It broke off in the middle.
@@ -85,8 +68,8 @@ pub enum FetchError {
     Url(String),
 }
 
-/// Fetches an artifact and verifies its digest, which is required. Idempotent; dropping the future
-/// ends the transfer.
+/// Fetches an artifact and verifies its digest, which is required. One try; dropping the future ends the
+/// transfer.
 pub async fn fetch(
     client: &Client,
     url: &str,
@@ -95,7 +78,7 @@ pub async fn fetch(
 ) -> Result<Bytes, FetchError> {
     let expected = parse_digest(digest)?;
     let url = address(url, options.host.as_deref())?;
-    let response = get(client, &url, options).await?;
+    let response = get(client, &url).await?;
     match response.status() {
         StatusCode::OK => read(response, &expected, options.largest).await,
         StatusCode::NOT_FOUND => Err(FetchError::NotFound),
@@ -124,36 +107,20 @@ fn address(text: &str, host: Option<&str>) -> Result<Url, FetchError> {
     Url::parse(&text).map_err(|error| FetchError::Url(error.to_string()))
 }
 
-/// Asks until there is an answer that another try would not change.
-async fn get(client: &Client, url: &Url, options: &FetchOptions) -> Result<Response, FetchError> {
-    let mut wait = options.first_wait;
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let outcome = client.execute(Request::new(Method::GET, url.clone())).await;
-        let (cause, asked) = match outcome {
-            Ok(response) if !is_passing(response.status()) => return Ok(response),
-            Ok(response) => (String::new(), retry_after(&response)),
-            Err(error) => (format!(": {}", HttpError::from(error)), None),
-        };
-        if attempts > options.retries {
-            return Err(FetchError::GaveUp { url: url.to_string(), attempts, cause });
-        }
-        tokio::time::sleep(asked.unwrap_or(wait).min(options.longest_wait)).await;
-        wait = wait.saturating_mul(2).min(options.longest_wait);
-    }
+/// Asks for an answer that another try would not change.
+async fn get(client: &Client, url: &Url) -> Result<Response, FetchError> {
+    let cause = match client.execute(Request::new(Method::GET, url.clone())).await {
+        Ok(response) if !is_passing(response.status()) => return Ok(response),
+        Ok(response) => response.status().to_string(),
+        Err(error) => HttpError::from(error).to_string(),
+    };
+    Err(FetchError::Unanswered { url: url.to_string(), cause })
 }
 
 /// Whether a status may be another one soon.
 fn is_passing(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
         || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
-}
-
-fn retry_after(response: &Response) -> Option<Duration> {
-    let asks = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
-    let header = response.headers().get(RETRY_AFTER).filter(|_| asks.contains(&response.status()));
-    header?.to_str().ok()?.parse().ok().map(Duration::from_secs)
 }
 
 async fn read(response: Response, expected: &Digest, largest: u64) -> Result<Bytes, FetchError> {

@@ -62,7 +62,7 @@ pub mod dial;
 pub mod git;
 pub mod http;
 pub mod ignore;
-mod listen;
+pub mod listen;
 pub mod network;
 pub mod oci;
 #[doc(hidden)]

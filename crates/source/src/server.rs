@@ -2,35 +2,50 @@
 //!
 //! Files only: there is no listing of directories. `GET /` answers 200, for upstream's manifests
 //! probe readiness there. Ranges and conditions are understood; there is no authentication, as
-//! upstream has none, so the address should be a loopback one outside a cluster.
+//! upstream has none, so the address should be a loopback one outside a cluster. Files are sent piece by
+//! piece, and clients are held to [`ConnectionLimits`].
 
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::TryStreamExt as _;
 use http::header::{
     ACCEPT_RANGES, ALLOW, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_MODIFIED_SINCE, IF_RANGE,
     LAST_MODIFIED, RANGE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::Full;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::Frame;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use tokio::net::TcpListener;
 
+use crate::listen::{ConnectionLimits, serve};
 use crate::store::{ArtifactStore, Served, StoreError};
+
+/// What an answer consists of: a short text, or a file in pieces.
+pub type AnswerBody = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// A server of artifacts.
 #[derive(Clone)]
 pub struct ArtifactServer {
     store: Arc<dyn ArtifactStore>,
+    limits: ConnectionLimits,
 }
 
 impl ArtifactServer {
     /// Serves what a store holds, now and later.
     pub fn new(store: Arc<dyn ArtifactStore>) -> Self {
-        Self { store }
+        Self { store, limits: ConnectionLimits::default() }
+    }
+
+    /// Has more or less patience with clients.
+    #[must_use]
+    pub fn with_limits(self, limits: ConnectionLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Listens on an address. Says which one it became, and gives the future that serves; dropping
@@ -41,11 +56,12 @@ impl ArtifactServer {
     ) -> std::io::Result<(SocketAddr, impl Future<Output = ()> + Send)> {
         let listener = TcpListener::bind(address).await?;
         let bound = listener.local_addr()?;
+        let limits = self.limits;
         let handler = move |request: Request<hyper::body::Incoming>| {
             let server = self.clone();
             async move { server.answer(request.method(), request.uri().path(), request.headers()).await }
         };
-        Ok((bound, crate::listen::serve(listener, handler)))
+        Ok((bound, serve(listener, limits, handler)))
     }
 
     /// The answer to one request.
@@ -54,7 +70,7 @@ impl ArtifactServer {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<AnswerBody> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -76,30 +92,31 @@ impl ArtifactServer {
             }
         };
         if *method == Method::HEAD {
-            let length = hyper::body::Body::size_hint(response.body()).exact().unwrap_or_default();
-            response.headers_mut().insert(CONTENT_LENGTH, length.into());
-            *response.body_mut() = Full::default();
+            if let Some(length) = hyper::body::Body::size_hint(response.body()).exact() {
+                response.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
+            }
+            *response.body_mut() = text("");
         }
         response
     }
 }
 
-fn file(path: &str, found: Served, headers: &HeaderMap) -> Response<Full<Bytes>> {
+fn file(path: &str, found: Served, headers: &HeaderMap) -> Response<AnswerBody> {
     // Times travel to the second.
     let modified = Timestamp::from_second(found.modified.as_second()).unwrap_or(found.modified);
     let since = date(headers, &IF_MODIFIED_SINCE);
     if since.is_some_and(|since| modified <= since) {
         return with_file_headers(plain(StatusCode::NOT_MODIFIED, ""), path, modified);
     }
-    let length = found.content.len();
+    let length = found.size;
     // A range of another version of the file is not wanted: then all of it is sent.
     let same = !headers.contains_key(IF_RANGE) || date(headers, &IF_RANGE) == Some(modified);
     let wanted = headers.get(RANGE).filter(|_| same).and_then(|value| value.to_str().ok());
     let response = match wanted.map_or(Asked::All, |text| range(text, length)) {
-        Asked::All => Response::new(Full::new(found.content)),
+        Asked::All => part_of(found, 0..length),
         Asked::Part(part) => {
             let shown = format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1));
-            let mut response = Response::new(Full::new(found.content.slice(part)));
+            let mut response = part_of(found, part);
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             insert(&mut response, CONTENT_RANGE, &shown);
             response
@@ -113,22 +130,31 @@ fn file(path: &str, found: Served, headers: &HeaderMap) -> Response<Full<Bytes>>
     with_file_headers(response, path, modified)
 }
 
+/// A part of a file, in pieces; its length is known beforehand.
+fn part_of(found: Served, part: Range<u64>) -> Response<AnswerBody> {
+    let length = part.end.saturating_sub(part.start);
+    let body = StreamBody::new(found.content.part(part).map_ok(Frame::data));
+    let mut response = Response::new(body.boxed_unsync());
+    response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    response
+}
+
 /// What a `Range` header asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     All,
-    Part(Range<usize>),
+    Part(Range<u64>),
     Nothing,
 }
 
 /// One range of bytes. Several at once, or another unit, are answered with all of the file, as is allowed.
-fn range(text: &str, length: usize) -> Asked {
+fn range(text: &str, length: u64) -> Asked {
     let Some((first, last)) = text.strip_prefix("bytes=").and_then(|text| text.split_once('-'))
     else {
         return Asked::All;
     };
     let (first, last) = (first.trim(), last.trim());
-    let part = match (first.parse::<usize>(), last.parse::<usize>()) {
+    let part = match (first.parse::<u64>(), last.parse::<u64>()) {
         (Ok(first), Ok(last)) if first <= last => first..last.saturating_add(1).min(length),
         (Ok(first), Err(_)) if last.is_empty() => first..length,
         (Err(_), Ok(last)) if first.is_empty() => length.saturating_sub(last)..length,
@@ -144,10 +170,10 @@ fn date(headers: &HeaderMap, name: &HeaderName) -> Option<Timestamp> {
 }
 
 fn with_file_headers(
-    mut response: Response<Full<Bytes>>,
+    mut response: Response<AnswerBody>,
     path: &str,
     modified: Timestamp,
-) -> Response<Full<Bytes>> {
+) -> Response<AnswerBody> {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     let kind = match extension {
         "gz" | "tgz" => "application/x-gzip",
@@ -163,16 +189,20 @@ fn with_file_headers(
     response
 }
 
-fn insert(response: &mut Response<Full<Bytes>>, name: HeaderName, text: &str) {
+fn insert(response: &mut Response<AnswerBody>, name: HeaderName, text: &str) {
     if let Ok(value) = HeaderValue::from_str(text) {
         response.headers_mut().insert(name, value);
     }
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+fn plain(status: StatusCode, words: &'static str) -> Response<AnswerBody> {
+    let mut response = Response::new(text(words));
     *response.status_mut() = status;
     response
+}
+
+fn text(words: &'static str) -> AnswerBody {
+    Full::new(Bytes::from_static(words.as_bytes())).map_err(|never| match never {}).boxed_unsync()
 }
 
 #[cfg(test)]

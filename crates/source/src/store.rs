@@ -4,6 +4,7 @@
 //! [`MirroredStore`] in both, and [`MemoryStore`] in memory for simulations. All take the time from a
 //! [`Clock`](sluice_base::clock::Clock).
 
+mod content;
 mod disk;
 mod memory;
 mod mirrored;
@@ -14,14 +15,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use jiff::Timestamp;
 
+pub use content::{Content, Served};
 pub use disk::DiskStore;
 pub use memory::MemoryStore;
 pub use mirrored::MirroredStore;
 pub use remote::{BucketAddressError, RemoteStore};
 
-use crate::artifact::{Artifact, Digest, DigestError, Place, PlaceError};
+use crate::artifact::{Digest, DigestError, Place, PlaceError};
 
 /// How long artifacts that are no longer current stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,22 +50,14 @@ pub struct Stored {
     pub written: bool,
 }
 
-/// A file as the server hands it out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Served {
-    /// The bytes.
-    pub content: Bytes,
-    /// When they were written.
-    pub modified: Timestamp,
-}
-
 /// Why the store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such file.
     #[error("artifact {0:?} is not in the storage")]
     Missing(String),
-    /// What is there has another digest. It has been taken away, so that it will be made anew.
+    /// What is there has another digest. It stays: the digest that was asked for is a claim, and what is
+    /// really corrupt is replaced when it is made anew.
     #[error("computed digest '{found}' of {path:?} doesn't match '{expected}'")]
     Corrupt {
         /// Path below the root.
@@ -120,7 +113,7 @@ pub trait ArtifactStore: Send + Sync {
         target: &'a Place,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The content at a path, if it has that digest; a corrupt one is taken away.
+    /// The content at a path, if it has that digest. Nothing is deleted whatever the digest is.
     fn get<'a>(
         &'a self,
         path: &'a str,
@@ -142,15 +135,14 @@ pub trait ArtifactStore: Send + Sync {
     fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
-/// Checks that an artifact is in the store with the digest its status states.
-pub async fn verify(store: &dyn ArtifactStore, artifact: &Artifact) -> Result<(), StoreError> {
-    fetch(store, artifact).await.map(drop)
-}
-
-/// The verified content of an artifact.
-pub async fn fetch(store: &dyn ArtifactStore, artifact: &Artifact) -> Result<Bytes, StoreError> {
-    let digest: Digest = artifact.digest.parse()?;
-    store.get(&artifact.path, &digest).await
+/// The content at a place, if it has the digest that a status states.
+pub async fn fetch(
+    store: &dyn ArtifactStore,
+    place: &Place,
+    digest: &str,
+) -> Result<Bytes, StoreError> {
+    let digest: Digest = digest.parse()?;
+    store.get(&place.path(), &digest).await
 }
 
 #[cfg(test)]

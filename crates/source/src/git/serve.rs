@@ -43,7 +43,8 @@ impl GitServer {
             let server = self.clone();
             async move { server.answer(request).await }
         };
-        Ok((bound, crate::listen::serve(listener, handler)))
+        let limits = crate::listen::ConnectionLimits::default();
+        Ok((bound, crate::listen::serve(listener, limits, handler)))
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {

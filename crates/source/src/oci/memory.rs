@@ -217,7 +217,8 @@ impl MemoryRegistry {
             let registry = self.clone();
             async move { registry.serve(request).await }
         };
-        Ok((bound, crate::listen::serve(listener, handler)))
+        let limits = crate::listen::ConnectionLimits::default();
+        Ok((bound, crate::listen::serve(listener, limits, handler)))
     }
 
     async fn serve(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use sluice_base::clock::Clock;
 
 use super::retention::{Kept, garbage};
-use super::{ArtifactStore, Retention, Served, StoreError, Stored};
+use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
 use crate::artifact::{Digest, DigestAlgorithm, Place};
 
 /// As far as garbage is looked for in one directory; the rest is found by later passes.
@@ -152,7 +152,7 @@ impl Disk {
     ) -> Result<(), StoreError> {
         let failed = |source| StoreError::Io { verb: "write", path: place.path(), source };
         let directory = self.root.join(place.directory());
-        std::fs::create_dir_all(&directory).map_err(failed)?;
+        private_directories(&directory).map_err(failed)?;
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = directory.join(format!(".{}-{number}.tmp", std::process::id()));
         let outcome = make(&temporary)
@@ -185,19 +185,18 @@ impl Disk {
         if found == *expected {
             return Ok(content.into());
         }
-        if let Err(error) = std::fs::remove_file(&file) {
-            tracing::warn!(%error, path, "a corrupt artifact could not be removed");
-        }
         Err(StoreError::Corrupt { path: path.to_owned(), expected: expected.clone(), found })
     }
 
     fn open(&self, path: &str) -> Result<Served, StoreError> {
         let file = self.locate(path)?;
-        let read = || {
-            let modified = modified(&std::fs::metadata(&file)?)?;
-            Ok(Served { content: std::fs::read(&file)?.into(), modified })
+        let open = || {
+            let file = std::fs::File::open(&file)?;
+            let metadata = file.metadata()?;
+            let modified = modified(&metadata)?;
+            Ok(Served { size: metadata.len(), modified, content: Content::File(file) })
         };
-        read().map_err(|source| StoreError::Io { verb: "read", path: path.to_owned(), source })
+        open().map_err(|source| StoreError::Io { verb: "read", path: path.to_owned(), source })
     }
 
     fn collect(&self, current: &Place, retention: Retention) -> Result<Vec<String>, StoreError> {
@@ -251,6 +250,18 @@ impl Disk {
 
 fn modified(metadata: &std::fs::Metadata) -> io::Result<Timestamp> {
     Timestamp::try_from(metadata.modified()?).map_err(io::Error::other)
+}
+
+/// A directory that only its owner may enter, with its parents.
+fn private_directories(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(path)
 }
 
 /// A new file that only its owner may read.

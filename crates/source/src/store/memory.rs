@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use sluice_base::clock::Clock;
 
 use super::retention::{Kept, garbage};
-use super::{ArtifactStore, Retention, Served, StoreError, Stored};
+use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
 use crate::artifact::{Digest, DigestAlgorithm, Place};
 
 /// Artifacts in memory.
@@ -95,10 +95,6 @@ impl MemoryStore {
         if found == *expected {
             return Ok(content);
         }
-        let place = Place::of_path(path)?;
-        if let Some(files) = self.lock().get_mut(place.directory()) {
-            files.remove(place.file());
-        }
         Err(StoreError::Corrupt { path: path.to_owned(), expected: expected.clone(), found })
     }
 
@@ -152,7 +148,12 @@ impl ArtifactStore for MemoryStore {
 
     fn open<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Served, StoreError>> {
         let found = self.find(path);
-        ready(found.map(|(content, _, modified)| Served { content, modified })).boxed()
+        let found = found.map(|(content, _, modified)| Served {
+            size: content.len() as u64,
+            modified,
+            content: Content::Bytes(content),
+        });
+        ready(found).boxed()
     }
 
     fn collect<'a>(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use futures::{FutureExt as _, TryStreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -17,7 +17,7 @@ use reqwest::Url;
 use sluice_base::clock::Clock;
 
 use super::retention::{Kept, garbage};
-use super::{ArtifactStore, Retention, Served, StoreError, Stored};
+use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
 use crate::artifact::{Digest, DigestAlgorithm, Place};
 use crate::bucket::wire::{Wire, settings};
 use crate::http::HttpOptions;
@@ -114,8 +114,16 @@ impl RemoteStore {
         let found = found.map_err(|error| failed("read", path, error))?;
         let seconds = found.meta.last_modified.timestamp();
         let modified = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
-        let content = found.bytes().await.map_err(|error| failed("read", path, error))?;
-        Ok(Served { content, modified })
+        let size = found.meta.size;
+        let content =
+            found.into_stream().map_err(|error| std::io::Error::other(crate::http::chain(&error)));
+        Ok(Served { size, modified, content: Content::Stream(content.boxed()) })
+    }
+
+    /// All bytes of a file.
+    async fn read_all(&self, path: &str) -> Result<Bytes, StoreError> {
+        let content = self.read(path).await?.content.read().await;
+        content.map_err(|source| StoreError::Io { verb: "read", path: path.to_owned(), source })
     }
 
     /// What a second name stands for.
@@ -185,10 +193,10 @@ impl ArtifactStore for RemoteStore {
             let digest = Digest::of(self.algorithm, &content);
             let size = content.len() as u64;
             let there = match self.bucket.head(&Path::from(place.path())).await {
-                Ok(meta) if meta.size == size => self.read(&place.path()).await.ok(),
+                Ok(meta) if meta.size == size => self.read_all(&place.path()).await.ok(),
                 _ => None,
             };
-            let written = !there.is_some_and(|there| digest.matches(&there.content));
+            let written = !there.is_some_and(|there| digest.matches(&there));
             if written {
                 self.write(&place.path(), content).await?;
             }
@@ -215,12 +223,11 @@ impl ArtifactStore for RemoteStore {
         digest: &'a Digest,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
         async move {
-            let content = self.read(path).await?.content;
+            let content = self.read_all(path).await?;
             let found = Digest::of(digest.algorithm(), &content);
             if found == *digest {
                 return Ok(content);
             }
-            self.delete(path).await?;
             Err(StoreError::Corrupt { path: path.to_owned(), expected: digest.clone(), found })
         }
         .boxed()

@@ -27,6 +27,14 @@ fn stores() -> (Vec<Box<dyn ArtifactStore>>, tempfile::TempDir) {
     (all, directory)
 }
 
+/// What the server would hand out.
+async fn read(store: &dyn ArtifactStore, path: &str) -> Bytes {
+    let served = store.open(path).await.expect("there");
+    let (size, content) = (served.size, served.content.read().await.expect("read"));
+    assert_eq!(size, content.len() as u64);
+    content
+}
+
 #[tokio::test]
 async fn a_content_is_written_once_and_read_with_its_digest() {
     let (stores, _directory) = stores();
@@ -39,12 +47,12 @@ async fn a_content_is_written_once_and_read_with_its_digest() {
         assert_eq!(store.get(&path, &first.digest).await.expect("there"), "one");
         let second = store.put(&place("a.tar.gz"), Bytes::from("two")).await.expect("stored");
         assert!(second.written);
-        assert_eq!(store.open(&path).await.expect("there").content, "two");
+        assert_eq!(read(&**store, &path).await, "two");
     }
 }
 
 #[tokio::test]
-async fn another_digest_is_corruption_and_the_file_goes() {
+async fn another_digest_is_corruption_and_what_is_stored_again_replaces_it() {
     let (stores, _directory) = stores();
     for store in &stores {
         store.put(&place("a"), Bytes::from("tampered")).await.expect("stored");
@@ -52,8 +60,9 @@ async fn another_digest_is_corruption_and_the_file_goes() {
         let path = place("a").path();
         let error = store.get(&path, &digest).await.expect_err("corrupt");
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
-        let error = store.get(&path, &digest).await.expect_err("gone");
-        assert!(matches!(error, StoreError::Missing(_)), "{error}");
+        assert_eq!(read(&**store, &path).await, "tampered", "still there");
+        assert!(store.put(&place("a"), Bytes::from("original")).await.expect("stored").written);
+        assert_eq!(store.get(&path, &digest).await.expect("mended"), "original");
     }
 }
 
@@ -66,12 +75,12 @@ async fn an_alias_follows_its_target_and_collection_spares_it() {
             store.alias(&place("latest"), &place(file)).await.expect("named");
         }
         let latest = place("latest").path();
-        assert_eq!(store.open(&latest).await.expect("there").content, "three");
+        assert_eq!(read(&**store, &latest).await, "three");
         let retention = Retention { records: 1, ..Retention::default() };
         let mut gone = store.collect(&place("three"), retention).await.expect("collected");
         gone.sort();
         assert_eq!(gone, [place("one").path(), place("two").path()]);
-        assert_eq!(store.open(&latest).await.expect("there").content, "three");
+        assert_eq!(read(&**store, &latest).await, "three");
         assert!(store.remove(&place("three")).await.expect("removed"));
         assert!(!store.remove(&place("three")).await.expect("gone already"));
     }
@@ -126,7 +135,7 @@ async fn a_mirror_outlives_what_is_near() {
     let kept = first.put(&place("a"), Bytes::from("one")).await.expect("stored");
     first.alias(&place("latest"), &place("a")).await.expect("named");
     let (second, near) = start();
-    assert_eq!(second.open(&place("latest").path()).await.expect("there").content, "one");
+    assert_eq!(read(&second, &place("latest").path()).await, "one");
     assert_eq!(second.get(&place("a").path(), &kept.digest).await.expect("there"), "one");
     assert_eq!(near.paths(), [place("a").path()], "kept for the next time");
     second.put(&place("b"), Bytes::from("two")).await.expect("stored");
@@ -152,4 +161,48 @@ fn addresses_of_buckets_are_checked() {
     for wrong in ["artifacts", "ftp://artifacts", "s3:///flux"] {
         assert!(at(wrong).is_err(), "{wrong}");
     }
+}
+
+#[tokio::test]
+async fn an_object_is_not_touched_by_one_whose_name_begins_alike() {
+    let (stores, _directory) = stores();
+    for store in &stores {
+        let longer = Place::new("GitRepository", "apps", "web-2", "a").expect("plain");
+        let dotted = Place::new("GitRepository", "apps", "web.2", "a").expect("plain");
+        for place in [&place("a"), &longer, &dotted] {
+            store.put(place, Bytes::from("x")).await.expect("stored");
+        }
+        let none = Retention { ttl: std::time::Duration::ZERO, records: 0 };
+        store.collect(&place("b"), none).await.expect("collected");
+        store.remove(&place("a")).await.expect("removed");
+        for place in [&longer, &dotted] {
+            assert_eq!(read(&**store, &place.path()).await, "x");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_stored_is_private_and_a_failed_write_leaves_nothing() {
+    use std::os::unix::fs::MetadataExt as _;
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = DiskStore::new(directory.path().join("root"), Arc::new(Frozen(Timestamp::now())));
+    store.put(&place("a"), Bytes::from("x")).await.expect("stored");
+    let mode = |path: &str| {
+        let path = directory.path().join("root").join(path);
+        std::fs::metadata(path).expect("there").mode() & 0o777
+    };
+    assert_eq!(mode("gitrepository/apps/web"), 0o700);
+    assert_eq!(mode("gitrepository/apps/web/a"), 0o600);
+    // Something else is where the file should be: the last step of the write fails.
+    let blocked = directory.path().join("root/gitrepository/apps/web/b");
+    std::fs::create_dir_all(blocked.join("full")).expect("made");
+    let error = store.put(&place("b"), Bytes::from("x")).await.expect_err("refused");
+    assert!(matches!(error, StoreError::Io { verb: "write", .. }), "{error}");
+    let left: Vec<_> = std::fs::read_dir(directory.path().join("root/gitrepository/apps/web"))
+        .expect("listed")
+        .map(|it| it.expect("an entry").file_name().into_string().expect("plain"))
+        .collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(read(&store, &place("a").path()).await, "x");
 }
