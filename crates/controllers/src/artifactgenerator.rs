@@ -94,10 +94,9 @@ impl Wakes for ArtifactGenerators {
 }
 
 impl Consumes for ArtifactGenerators {
-    /// Who copies from the source is due if there is another revision.
+    /// What copies from the source is due if there is another artifact, or the same was stored again.
     fn on_source(&self, source: &Reference, before: Option<&Artifact>, after: Option<&Artifact>) {
-        let revision = |artifact: Option<&Artifact>| artifact.map(|it| it.revision.clone());
-        if after.is_some() && revision(before) != revision(after) {
+        if after.is_some() && before != after {
             self.wake(source);
         }
     }

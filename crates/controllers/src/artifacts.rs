@@ -1,19 +1,27 @@
 //! Artifacts as trees of files: unpacked once, shared by everybody who builds from them.
+//!
+//! An artifact is asked for together with the source that states it ([`SourceArtifact`]), and is kept under both:
+//! knowing the digest of another tenant's artifact opens nothing. Many that ask at once share one answer, good or
+//! bad; nobody tries again in here, because the queue does that without holding a worker.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::BoxFuture;
-use sluice_api::shared::artifact::Artifact;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+use reqwest::Url;
 use sluice_kustomize::{Entry, FileTree, TreeError};
+use sluice_runtime::index::Reference;
 use sluice_source::archive::{ArchiveLimits, unpack};
 use sluice_source::client::{self, FetchError, FetchOptions};
 use sluice_source::store::{ArtifactStore, StoreError, fetch};
 use sluice_source::tree::{Node, SourceTree};
-use tokio::sync::OnceCell;
 
 use crate::compute::Compute;
+use crate::external;
+use crate::sources::SourceArtifact;
 
 /// How much memory unpacked artifacts may take between builds: contents, paths, and what each file costs.
 const KEPT: u64 = 256 << 20;
@@ -27,6 +35,9 @@ pub enum ArtifactError {
     /// It is not there (any more); the source will make it anew.
     #[error("artifact not found: {0}")]
     Missing(String),
+    /// Its server did not answer, or not well; it may soon.
+    #[error("{0}")]
+    Unreachable(String),
     /// It could not be fetched, or is not what its status says.
     #[error("{0}")]
     Failed(String),
@@ -37,7 +48,7 @@ pub trait Packed: Send + Sync {
     /// The verified bytes.
     fn fetch<'a>(
         &'a self,
-        artifact: &'a Artifact,
+        artifact: &'a SourceArtifact,
     ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>>;
 }
 
@@ -47,23 +58,26 @@ pub struct Local(pub Arc<dyn ArtifactStore>);
 impl Packed for Local {
     fn fetch<'a>(
         &'a self,
-        artifact: &'a Artifact,
+        artifact: &'a SourceArtifact,
     ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
         Box::pin(async move {
-            fetch(&*self.0, artifact).await.map_err(|error| match error {
-                StoreError::Missing(path) => ArtifactError::Missing(path),
-                other => ArtifactError::Failed(other.to_string()),
+            let missing = || ArtifactError::Missing(artifact.path.clone());
+            let place = artifact.place().map_err(|_| missing())?;
+            fetch(&*self.0, &place, &artifact.digest).await.map_err(|error| match error {
+                StoreError::Missing(_) => missing(),
+                other => ArtifactError::Failed(words(&other)),
             })
         })
     }
 }
 
-/// Artifacts that this process serves itself are taken from its store; others from whoever serves them.
+/// Artifacts of the store of this process, whatever their addresses say, and others by their address.
+///
+/// An address names a host and a port that a restart may have changed, so what is in the store is never asked
+/// for over a socket; and what is made here is not to be had elsewhere.
 pub struct Served {
     /// The store of this process.
     pub local: Arc<dyn ArtifactStore>,
-    /// What the addresses of its artifacts begin with.
-    pub own: String,
     /// How the others are reached.
     pub client: sluice_source::network::Client,
 }
@@ -71,30 +85,60 @@ pub struct Served {
 impl Packed for Served {
     fn fetch<'a>(
         &'a self,
-        artifact: &'a Artifact,
+        artifact: &'a SourceArtifact,
     ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
-        if artifact.url.starts_with(&self.own) {
-            return Box::pin(async move { Local(Arc::clone(&self.local)).fetch(artifact).await });
-        }
         Box::pin(async move {
+            let found = Local(Arc::clone(&self.local)).fetch(artifact).await;
+            if found.is_ok() || artifact.made_here {
+                return found;
+            }
+            check_address(artifact).map_err(ArtifactError::Failed)?;
             let options = FetchOptions::default();
             let fetched =
                 client::fetch(&self.client, &artifact.url, &artifact.digest, &options).await;
             fetched.map_err(|error| match error {
                 FetchError::NotFound => ArtifactError::Missing(artifact.url.clone()),
-                other => ArtifactError::Failed(other.to_string()),
+                FetchError::Unanswered { .. } | FetchError::Broken(_) => {
+                    ArtifactError::Unreachable(words(&error))
+                }
+                other => ArtifactError::Failed(words(&other)),
             })
         })
     }
 }
 
-type Slot = Arc<OnceCell<Arc<SourceTree>>>;
+/// Whether the address of a source's artifact names a file of that source, as the layout of Flux's servers has
+/// it: a tenant who may write a status must not read the artifacts of others with it. Addresses of
+/// ExternalArtifacts are checked by [`external::check`], which knows the hosts.
+fn check_address(artifact: &SourceArtifact) -> Result<(), String> {
+    if artifact.of.kind == external::KIND {
+        return Ok(());
+    }
+    let refused = || {
+        let Reference { kind, key } = &artifact.of;
+        format!("the address of the artifact of {kind}/{key} does not name a file of that object")
+    };
+    let place = artifact.place().map_err(|_| refused())?;
+    let url = Url::parse(&artifact.url).map_err(|_| refused())?;
+    if url.path().ends_with(&format!("/{}", place.path())) { Ok(()) } else { Err(refused()) }
+}
 
-/// Unpacked artifacts, by digest.
+type Tree = Result<Arc<SourceTree>, ArtifactError>;
+
+/// An artifact that is being fetched and unpacked, or was.
+type Fetching = Shared<BoxFuture<'static, Tree>>;
+
+struct Slot {
+    of: Reference,
+    digest: String,
+    tree: Fetching,
+}
+
+/// Unpacked artifacts, by source and digest.
 pub struct Artifacts {
     packed: Arc<dyn Packed>,
     compute: Compute,
-    slots: Mutex<VecDeque<(String, Slot)>>,
+    slots: Mutex<VecDeque<Slot>>,
     /// See [`KEPT`].
     kept: u64,
 }
@@ -105,54 +149,65 @@ impl Artifacts {
         Self { packed, compute, slots: Mutex::default(), kept: KEPT }
     }
 
-    /// The files of an artifact. Many who ask at once wait for one unpacking.
-    pub async fn tree(&self, artifact: &Artifact) -> Result<Arc<SourceTree>, ArtifactError> {
-        let slot = self.slot(&artifact.digest);
-        let tree = slot
-            .get_or_try_init(|| async {
-                let packed = self.packed.fetch(artifact).await?;
-                let unpacked =
-                    self.compute.run(move || unpack(&packed, ArchiveLimits::default())).await;
-                unpacked.map(Arc::new).map_err(|error| ArtifactError::Failed(words(&error)))
-            })
-            .await;
-        let tree = match tree {
-            Ok(tree) => Arc::clone(tree),
-            Err(error) => {
-                self.forget(&artifact.digest, &slot);
-                return Err(error);
-            }
-        };
-        self.trim();
-        Ok(tree)
+    /// The files of an artifact. Many that ask at once wait for one unpacking, and fail together; whoever asks
+    /// after a failure begins anew. Dropping the future leaves the work to the others, or to the next.
+    pub async fn tree(&self, artifact: &SourceArtifact) -> Tree {
+        let fetching = self.slot(artifact);
+        let tree = fetching.clone().await;
+        if tree.is_err() {
+            self.forget(&fetching);
+        } else {
+            self.trim();
+        }
+        tree
     }
 
     /// The place of an artifact, moved to the end: what was used last goes last.
-    fn slot(&self, digest: &str) -> Slot {
+    fn slot(&self, artifact: &SourceArtifact) -> Fetching {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = slots.iter().position(|(known, _)| known == digest);
-        let entry = known.and_then(|at| slots.remove(at));
-        let entry = entry.unwrap_or_else(|| (digest.to_owned(), Slot::default()));
-        let slot = Arc::clone(&entry.1);
-        slots.push_back(entry);
-        slot
+        let is_same = |slot: &Slot| slot.of == artifact.of && slot.digest == artifact.digest;
+        let known = slots.iter().position(is_same).and_then(|at| slots.remove(at));
+        // A failure is for those who waited for it, not for those who come later.
+        let known = known.filter(|slot| !matches!(slot.tree.peek(), Some(Err(_))));
+        let slot = known.unwrap_or_else(|| Slot {
+            of: artifact.of.clone(),
+            digest: artifact.digest.clone(),
+            tree: self.unpacked(artifact.clone()).shared(),
+        });
+        let tree = slot.tree.clone();
+        slots.push_back(slot);
+        tree
     }
 
-    /// What could not be had takes no place, unless somebody else waits for it there.
-    fn forget(&self, digest: &str, slot: &Slot) {
+    /// Fetches and unpacks.
+    fn unpacked(&self, artifact: SourceArtifact) -> BoxFuture<'static, Tree> {
+        let (packed, compute) = (Arc::clone(&self.packed), self.compute);
+        let unpacked = async move {
+            let packed = packed.fetch(&artifact).await?;
+            let unpacked = compute.run(move || unpack(&packed, ArchiveLimits::default())).await;
+            unpacked.map(Arc::new).map_err(|error| ArtifactError::Failed(words(&error)))
+        };
+        // A shared future that panicked would panic again for everybody who asks later.
+        let panicked = |_| Err(ArtifactError::Failed("unpacking the artifact panicked".to_owned()));
+        AssertUnwindSafe(unpacked).catch_unwind().map(move |it| it.unwrap_or_else(panicked)).boxed()
+    }
+
+    /// What could not be had takes no place.
+    fn forget(&self, failed: &Fetching) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        // One is ours, and one is in the list.
-        let is_idle = |it: &Slot| it.get().is_none() && Arc::strong_count(it) <= 2;
-        slots.retain(|(known, it)| known != digest || !Arc::ptr_eq(it, slot) || !is_idle(it));
+        slots.retain(|slot| !slot.tree.ptr_eq(failed));
     }
 
     /// Lets go of the oldest beyond what is kept; the one used last always stays.
     fn trim(&self) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = |slot: &Slot| slot.get().map_or(0, |tree| tree.footprint());
-        let mut total: u64 = slots.iter().map(|(_, slot)| size(slot)).sum();
+        let size = |slot: &Slot| match slot.tree.peek() {
+            Some(Ok(tree)) => tree.footprint(),
+            _ => 0,
+        };
+        let mut total: u64 = slots.iter().map(size).sum();
         while (total > self.kept || slots.len() > MOST) && slots.len() > 1 {
-            if let Some((_, slot)) = slots.pop_front() {
+            if let Some(slot) = slots.pop_front() {
                 total = total.saturating_sub(size(&slot));
             }
         }
@@ -160,7 +215,7 @@ impl Artifacts {
 }
 
 /// An error with its causes.
-fn words(error: &dyn std::error::Error) -> String {
+pub(crate) fn words(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -247,80 +302,4 @@ pub fn inside(path: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use futures::FutureExt as _;
-    use futures::future::BoxFuture;
-    use sluice_api::shared::artifact::Artifact;
-    use sluice_source::archive::pack;
-
-    use super::{ArtifactError, Artifacts, Packed, inside};
-    use crate::compute::Compute;
-
-    /// Nothing that can be unpacked.
-    #[derive(Default)]
-    struct Rotten(AtomicUsize);
-
-    impl Packed for Rotten {
-        fn fetch<'a>(
-            &'a self,
-            _: &'a Artifact,
-        ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            futures::future::ready(Ok(bytes::Bytes::from_static(b"rotten"))).boxed()
-        }
-    }
-
-    #[tokio::test]
-    async fn what_cannot_be_unpacked_takes_no_place_and_is_tried_again() {
-        let packed = Arc::new(Rotten::default());
-        let artifacts = Artifacts::new(Arc::clone(&packed) as _, Compute::Inline);
-        for number in 0..10 {
-            let digest = format!("sha256:{}", number / 2);
-            let artifact = Artifact { digest, ..Artifact::default() };
-            let both = futures::join!(artifacts.tree(&artifact), artifacts.tree(&artifact));
-            assert!(both.0.is_err() && both.1.is_err());
-        }
-        assert_eq!(artifacts.slots.lock().unwrap().len(), 0);
-        assert_eq!(packed.0.load(Ordering::Relaxed), 20, "each is another try");
-    }
-
-    /// An archive of a thousand empty files.
-    struct Empty;
-
-    impl Packed for Empty {
-        fn fetch<'a>(
-            &'a self,
-            _: &'a Artifact,
-        ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
-            let files = (0..1000).map(|number| (number.to_string(), bytes::Bytes::new()));
-            let packed = pack(&files.collect(), |_, _| false);
-            let failed = |error: std::io::Error| ArtifactError::Failed(error.to_string());
-            futures::future::ready(packed.map_err(failed)).boxed()
-        }
-    }
-
-    #[tokio::test]
-    async fn empty_files_count_in_what_is_kept() {
-        let artifacts = Artifacts::new(Arc::new(Empty), Compute::Inline);
-        let artifacts = Artifacts { kept: 1 << 20, ..artifacts };
-        for number in 0..20 {
-            let digest = format!("sha256:{number}");
-            let artifact = Artifact { digest, ..Artifact::default() };
-            artifacts.tree(&artifact).await.expect("unpacks");
-        }
-        let kept = artifacts.slots.lock().unwrap().len();
-        assert!((1..10).contains(&kept), "{kept} artifacts of a thousand files in a mebibyte");
-    }
-
-    #[test]
-    fn paths_stay_inside_the_artifact() {
-        for (path, expected) in
-            [("", ""), ("./", ""), ("./a/b/", "a/b"), ("../../etc", "etc"), ("/a/../b", "b")]
-        {
-            assert_eq!(inside(path), expected);
-        }
-    }
-}
+mod tests;

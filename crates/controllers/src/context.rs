@@ -21,6 +21,7 @@ use crate::drift::{DriftLimits, DriftMode};
 use crate::identity::ControllerIdentity;
 use crate::outside::Outside;
 use crate::safety::SafetyRule;
+use crate::sources::MadeHere;
 
 /// Flags and feature gates, named as Flux names them.
 #[derive(Debug, Clone)]
@@ -144,6 +145,8 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// Unpacked artifacts.
     pub artifacts: Arc<Artifacts>,
+    /// Which sources this process makes artifacts of.
+    pub made_here: MadeHere,
     /// What is known of the cluster's kinds.
     pub discovery: Discovery,
     /// Where long work is done.

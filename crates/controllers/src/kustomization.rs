@@ -81,9 +81,18 @@ pub struct Kustomizations {
 
 /// A pass that is under way.
 struct Running {
-    cancel: CancellationToken,
+    calls: Calls,
     /// What called its waiting off.
     by: Option<String>,
+}
+
+/// What ends the waits of a pass.
+#[derive(Clone, Default)]
+struct Calls {
+    /// There is something newer to apply: the wait for health ends.
+    cancel: CancellationToken,
+    /// The source was stored anew: the wait for its artifact ends.
+    refetch: CancellationToken,
 }
 
 impl Kustomizations {
@@ -196,8 +205,15 @@ impl Kustomizations {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = running.get_mut(key) {
             running.by = Some(by.to_owned());
-            running.cancel.cancel();
+            running.calls.cancel.cancel();
+            running.calls.refetch.cancel();
         }
+    }
+
+    /// Ends the wait of a pass for an artifact, as its source was stored anew; says whether there is a pass.
+    fn refetch(&self, key: &Key) -> bool {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.get(key).inspect(|running| running.calls.refetch.cancel()).is_some()
     }
 
     /// What called the waiting of the pass off that is under way.
@@ -220,25 +236,35 @@ impl Wakes for Kustomizations {
 }
 
 impl Consumes for Kustomizations {
-    /// Who builds from the source is due if there is another revision.
+    /// What builds from the source is due if there is another revision or other content. If the same was only
+    /// stored again, or is served elsewhere now, those are due that did not get it before.
     fn on_source(&self, source: &Reference, before: Option<&Artifact>, after: Option<&Artifact>) {
-        let revision = |artifact: Option<&Artifact>| artifact.map(|it| it.revision.clone());
-        let (before, after) = (revision(before), revision(after));
-        if after.is_none() || before == after {
-            return;
-        }
+        let Some(after) = after.filter(|after| before != Some(*after)) else { return };
+        let is_same = before.is_some_and(|before| {
+            before.revision == after.revision && before.digest == after.digest
+        });
+        let has_content =
+            before.is_some_and(|before| before.revision == after.revision) && !is_same;
         for waiting in self.handover.fetched(source) {
             self.ask(&waiting);
         }
         for key in self.index.referrers(source) {
             let object = self.store.get(&key);
             let status = object.as_ref().and_then(|object| object.status.as_ref());
-            let applied = status.and_then(|status| status.last_applied_revision.clone());
-            if applied == after && object.as_deref().is_some_and(is_ready) {
-                continue;
+            let applied = status.and_then(|status| status.last_applied_revision.as_ref());
+            let is_done = applied == Some(&after.revision)
+                && object.as_deref().is_some_and(is_ready)
+                && !has_content;
+            let is_running = if is_same || is_done {
+                self.refetch(&key)
+            } else {
+                self.cancel(&key, &format!("{}/{}", source.kind, source.key));
+                true
+            };
+            // One that is under way may have looked before the artifact was there.
+            if is_running || !is_done {
+                self.ask(&key);
             }
-            self.cancel(&key, &format!("{}/{}", source.kind, source.key));
-            self.ask(&key);
         }
     }
 }
@@ -246,9 +272,9 @@ impl Consumes for Kustomizations {
 impl Reconcile for Kustomizations {
     async fn reconcile(&self, key: Key) -> Next {
         let Some(object) = self.store.get(&key) else { return Next::Event };
-        let cancel = CancellationToken::new();
+        let calls = Calls::default();
         let lock = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        lock().insert(key.clone(), Running { cancel: cancel.clone(), by: None });
+        lock().insert(key.clone(), Running { calls: calls.clone(), by: None });
         self.drift.enter(&key);
         let started = Instant::now();
         let mut pass = Pass::begin(self, object);
@@ -256,7 +282,7 @@ impl Reconcile for Kustomizations {
             self.warn(&mut pass).await
         } else {
             self.schedule.begin(&key);
-            let next = self.pass(&mut pass, cancel).await;
+            let next = self.pass(&mut pass, calls).await;
             self.schedule.end(&key, next);
             next
         };

@@ -18,7 +18,7 @@ use sluice_base::duration::GoDuration;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 
-use crate::sources::Sources;
+use crate::sources::{SourceArtifact, Sources};
 
 /// How long a fetch may take where nothing is said.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -33,7 +33,7 @@ pub(crate) struct Reading {
     /// What else decides about the files of the artifact.
     selection: Value,
     /// What it read last.
-    pub(crate) artifact: Option<Artifact>,
+    pub(crate) artifact: Option<SourceArtifact>,
     /// The longest time between two fetches, and what a fetch may take.
     pub(crate) pace: Duration,
     /// Why it will not fetch soon, if so.
@@ -66,10 +66,14 @@ impl Sources {
         let oci = self.oci.list();
         let buckets = self.bucket.list();
         let all = git.iter().map(|it| of_git(it)).chain(oci.iter().map(|it| of_oci(it)));
-        all.chain(buckets.iter().map(|it| of_bucket(it))).collect()
+        let all = all.chain(buckets.iter().map(|it| of_bucket(it)));
+        let with_artifact =
+            |it: Reading| Reading { artifact: self.artifact(&it.source).flatten(), ..it };
+        all.map(with_artifact).collect()
     }
 }
 
+/// A GitRepository; its artifact is looked up by the caller.
 fn of_git(object: &GitRepository) -> Reading {
     let spec = &object.spec;
     let status = object.status.as_ref();
@@ -80,7 +84,7 @@ fn of_git(object: &GitRepository) -> Reading {
             "ignore": spec.ignore, "include": spec.include, "sparseCheckout": spec.sparse_checkout,
             "recurseSubmodules": spec.recurse_submodules.unwrap_or(false), "verify": spec.verify,
         }),
-        artifact: status.and_then(|status| status.artifact.clone()),
+        artifact: None,
         pace: pace(spec.interval, spec.timeout),
         obstacle: obstacle(spec.suspend, status.and_then(|status| status.conditions.as_ref())),
     }
@@ -96,7 +100,7 @@ fn of_oci(object: &OCIRepository) -> Reading {
         selection: json!({
             "ignore": spec.ignore, "layerSelector": spec.layer_selector, "verify": spec.verify,
         }),
-        artifact: status.and_then(|status| status.artifact.clone()),
+        artifact: None,
         pace: pace(spec.interval, spec.timeout),
         obstacle: obstacle(spec.suspend, status.and_then(|status| status.conditions.as_ref())),
     }
@@ -110,7 +114,7 @@ fn of_bucket(object: &Bucket) -> Reading {
         source: Reference::new("Bucket", Key::of(&object.metadata)),
         place: format!("bucket {} {name:?} {prefix:?}", address(&spec.endpoint)),
         selection: json!({"ignore": spec.ignore}),
-        artifact: status.and_then(|status| status.artifact.clone()),
+        artifact: None,
         pace: pace(spec.interval, spec.timeout),
         obstacle: obstacle(spec.suspend, status.and_then(|status| status.conditions.as_ref())),
     }

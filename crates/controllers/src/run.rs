@@ -32,8 +32,9 @@ use wiring::Wiring;
 
 /// How long the controllers wait for the first lists: a kind that is not installed has none.
 const FIRST_LISTS: Duration = Duration::from_secs(5);
-/// How long passes may go on after the controllers are to stop.
-const GRACE: Duration = Duration::from_secs(20);
+/// How long passes may go on after the controllers are to stop. Then they are dropped where they wait, which is
+/// safe at any point; a write that is under way needs far less.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A controller that can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

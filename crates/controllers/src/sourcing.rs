@@ -154,7 +154,7 @@ impl<K: SourceKind> SourceController<K> {
     }
 
     /// A source changed: it is due if its spec changed or somebody asks, and those that include it are due
-    /// if it has another artifact.
+    /// if it has another artifact or stored it again.
     pub fn on_change(&self, change: &Change<K>) {
         (self.listener)(change);
         let Some(after) = &change.after else { return self.forget(&change.key) };
@@ -162,8 +162,8 @@ impl<K: SourceKind> SourceController<K> {
         if is_due(change.before.as_deref(), &**after) {
             self.queue.add(&change.key);
         }
-        let digest = |object: &K| object.artifact().map(|it| it.digest.clone());
-        if change.before.as_deref().and_then(digest) != digest(after) {
+        let before = change.before.as_deref().and_then(Source::artifact);
+        if before != after.artifact() {
             self.wake(&Reference::new(K::DEFINITION.kind, change.key.clone()));
         }
     }

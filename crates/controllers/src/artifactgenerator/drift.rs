@@ -1,8 +1,11 @@
 //! Whether anything is different from what the last pass left.
 
+use std::sync::Arc;
+
 use kube::ResourceExt as _;
 use sluice_api::names::conditions::READY;
 use sluice_api::names::labels;
+use sluice_api::source::externalartifact::ExternalArtifact;
 use sluice_source::artifact::{Digest, Place};
 
 use super::ArtifactGenerators;
@@ -29,7 +32,11 @@ impl ArtifactGenerators {
             return Some("ArtifactsChanged");
         }
         for made in inventory {
-            let (namespace, name, file) = (&made.namespace, &made.name, &made.filename);
+            // Only files of this namespace are this generator's, whatever its status names.
+            if made.namespace != pass.key.namespace {
+                return Some("ArtifactMissing");
+            }
+            let (namespace, name, file) = (&pass.key.namespace, &made.name, &made.filename);
             let place = Place::new("ExternalArtifact", namespace, name, file).ok();
             let digest: Option<Digest> = made.digest.parse().ok();
             let (Some(place), Some(digest)) = (place, digest) else {
@@ -39,21 +46,30 @@ impl ArtifactGenerators {
                 return Some("ArtifactMissing");
             }
         }
-        let uid = pass.object.metadata.uid.clone().unwrap_or_default();
-        let externals = self.sources.external.list();
-        let own: Vec<_> = externals
-            .iter()
-            .filter(|it| it.labels().get(labels::GENERATOR) == Some(&uid))
-            .filter(|it| it.namespace().as_deref() == Some(pass.key.namespace.as_str()))
-            .collect();
+        let own = self.own(pass);
         let is_known = own.iter().all(|external| {
-            let (name, artifact) = (external.name_any(), external.artifact());
-            let digest = artifact.map(|artifact| artifact.digest.as_str());
-            inventory.iter().any(|it| it.name == name && Some(it.digest.as_str()) == digest)
+            let (name, Some(artifact)) = (external.name_any(), external.artifact()) else {
+                return false;
+            };
+            // Another process served it under another address.
+            let place =
+                Place::of_object("ExternalArtifact", &pass.key.namespace, &name, &artifact.path);
+            place.is_ok_and(|place| place.url(&self.workshop.advertised) == artifact.url)
+                && inventory.iter().any(|it| it.name == name && it.digest == artifact.digest)
         });
         if own.len() != inventory.len() || !is_known {
             return Some("ExternalArtifactsChanged");
         }
         None
+    }
+
+    /// The ExternalArtifacts of a generator: those of its namespace that bear its label.
+    pub(super) fn own(&self, pass: &Pass<'_>) -> Vec<Arc<ExternalArtifact>> {
+        let Some(uid) = &pass.object.metadata.uid else { return Vec::new() };
+        let is_own = |it: &Arc<ExternalArtifact>| {
+            it.labels().get(labels::GENERATOR) == Some(uid)
+                && it.namespace().as_deref() == Some(pass.key.namespace.as_str())
+        };
+        self.sources.external.list().into_iter().filter(is_own).collect()
     }
 }

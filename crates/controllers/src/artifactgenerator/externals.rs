@@ -1,7 +1,9 @@
 //! What is made: artifacts in the store, and the ExternalArtifacts that tell of them.
 
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use std::collections::BTreeSet;
+
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 use sluice_api::crd::CustomResource as _;
 use sluice_api::extensions::artifactgenerator::{ArtifactGenerator, ExternalArtifactReference};
@@ -11,6 +13,8 @@ use sluice_api::names::reasons::SUCCEEDED;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::source::externalartifact::ExternalArtifact;
 use sluice_base::time::Time;
+use sluice_runtime::error::ApiError;
+use sluice_schema::names::dns1123_subdomain;
 use sluice_source::archive;
 use sluice_source::artifact::{Place, Revision};
 use sluice_source::compose::{ComposeError, Sources, compose, content_hash};
@@ -115,22 +119,68 @@ impl ArtifactGenerators {
         })
     }
 
-    /// Takes artifacts out of the store, and their ExternalArtifacts out of the cluster.
-    pub(super) async fn discard(&self, pass: &Pass<'_>, made: &[ExternalArtifactReference]) {
-        for it in made {
-            if let Ok(place) = Place::new(KIND, &it.namespace, &it.name, &it.filename)
+    /// The names of everything that a generator made, as the cluster says it.
+    pub(super) async fn all_own(&self, pass: &Pass<'_>) -> Result<Vec<String>, ApiError> {
+        let Some(uid) = &pass.object.metadata.uid else { return Ok(Vec::new()) };
+        let only = ListParams::default().labels(&format!("{}={uid}", labels::GENERATOR));
+        match self.externals(&pass.key.namespace).list(&only).await {
+            Ok(listed) => Ok(listed.iter().map(ResourceExt::name_any).collect()),
+            // The kind is not installed.
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+            Err(error) => {
+                let of = ArtifactGenerator::DEFINITION.kind;
+                Err(ApiError::new("list the ExternalArtifacts of", of, &pass.key, error))
+            }
+        }
+    }
+
+    /// Deletes ExternalArtifacts of the generator's namespace, and their artifacts from the store. The names come
+    /// from a status: what does not bear the generator's label, or is another object by now, is left alone.
+    pub(super) async fn discard(&self, pass: &Pass<'_>, names: &BTreeSet<String>) {
+        for name in names {
+            // What is no name of an object would be another path of the API.
+            if !dns1123_subdomain(name).is_empty() {
+                continue;
+            }
+            match self.discard_object(pass, name).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    info!(object = %pass.key, "{KIND}/{}/{name} is not of this generator", pass.key.namespace);
+                    continue;
+                }
+                Err(error) => {
+                    error!(object = %pass.key, %error, "ExternalArtifact not deleted");
+                    continue;
+                }
+            }
+            if let Ok(place) = Place::new(KIND, &pass.key.namespace, name, "artifact")
                 && let Err(error) = self.workshop.artifacts.remove(&place).await
             {
                 error!(object = %pass.key, %error, "artifact not deleted from storage");
             }
-            let api = self.externals(&it.namespace);
-            match api.delete(&it.name, &DeleteParams::default()).await {
-                Ok(_) => {
-                    info!(object = %pass.key, "{KIND}/{}/{} deleted from cluster", it.namespace, it.name);
-                }
-                Err(kube::Error::Api(status)) if status.code == 404 => {}
-                Err(error) => error!(object = %pass.key, %error, "ExternalArtifact not deleted"),
+        }
+    }
+
+    /// Deletes an ExternalArtifact if it is the generator's; says whether its files are nobody else's.
+    async fn discard_object(&self, pass: &Pass<'_>, name: &str) -> Result<bool, kube::Error> {
+        let namespace = &pass.key.namespace;
+        let api = self.externals(namespace);
+        let Some(found) = api.get_opt(name).await? else { return Ok(true) };
+        let uid = pass.object.metadata.uid.as_ref();
+        if uid.is_none() || found.labels().get(labels::GENERATOR) != uid {
+            return Ok(false);
+        }
+        let only = Preconditions { uid: found.metadata.uid.clone(), resource_version: None };
+        let parameters = DeleteParams { preconditions: Some(only), ..DeleteParams::default() };
+        match api.delete(name, &parameters).await {
+            Ok(_) => {
+                info!(object = %pass.key, "{KIND}/{namespace}/{name} deleted from cluster");
+                Ok(true)
             }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
+            // Another one took its name since.
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

@@ -1,8 +1,9 @@
 //! What a pass does, step by step, in the order of Flux's controller.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use kube::ResourceExt as _;
 use sluice_api::crd::CustomResource as _;
 use sluice_api::extensions::artifactgenerator::ArtifactGenerator;
 use sluice_api::names::DISABLED;
@@ -28,7 +29,7 @@ use super::outputs::{Output, outputs};
 use super::pass::Pass;
 use super::{ArtifactGenerators, reference};
 use crate::external;
-use crate::sources::plural;
+use crate::sources::{SourceArtifact, plural};
 use crate::timing::jittered;
 
 /// How often an ArtifactGenerator is looked at.
@@ -54,7 +55,7 @@ impl From<ApiError> for Stop {
 }
 
 /// The artifacts of the sources, by alias.
-pub(super) type Observed = BTreeMap<String, Artifact>;
+pub(super) type Observed = BTreeMap<String, SourceArtifact>;
 
 impl ArtifactGenerators {
     /// A whole pass; says when the next is due.
@@ -186,10 +187,11 @@ impl ArtifactGenerators {
             }
             inventory.push(made);
         }
-        let orphans: Vec<_> = before
-            .iter()
-            .filter(|old| !inventory.iter().any(|new| new.name == old.name))
-            .cloned()
+        let own = self.own(pass).into_iter().map(|it| it.name_any());
+        let claimed = before.iter().filter(|it| it.namespace == pass.key.namespace);
+        let orphans: BTreeSet<String> = own
+            .chain(claimed.map(|it| it.name.clone()))
+            .filter(|old| !inventory.iter().any(|new| new.name == *old))
             .collect();
         self.discard(pass, &orphans).await;
         self.collect(&inventory).await;
@@ -250,8 +252,17 @@ impl ArtifactGenerators {
         if !finalizers.iter().any(|name| name == GENERATOR) {
             return Next::Event;
         }
+        let own = match self.all_own(pass).await {
+            Ok(own) => own,
+            Err(error) => {
+                error!(object = %pass.key, %error, "finalizer not removed");
+                return Next::Backoff;
+            }
+        };
         let inventory = pass.status.inventory.clone().unwrap_or_default();
-        self.discard(pass, &inventory).await;
+        let claimed = inventory.into_iter().filter(|it| it.namespace == pass.key.namespace);
+        let all = own.into_iter().chain(claimed.map(|it| it.name)).collect();
+        self.discard(pass, &all).await;
         let rest = finalizers.into_iter().filter(|name| name != GENERATOR).collect();
         match pass.write_finalizers(rest).await {
             Ok(()) => Next::Event,

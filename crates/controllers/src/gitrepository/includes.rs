@@ -1,19 +1,20 @@
 //! Other repositories whose artifacts are mixed into this one.
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::names::conditions::INCLUDE_UNAVAILABLE;
-use sluice_api::shared::artifact::Artifact;
-use sluice_api::source::gitrepository::GitInclude;
+use sluice_api::source::gitrepository::{GitInclude, GitRepository};
+use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 use sluice_source::tree::SourceTree;
 
 use super::{GitPass, GitRepositories};
 use crate::artifacts::inside;
-use crate::sources::Source as _;
+use crate::sources::{Source as _, SourceArtifact};
 use crate::sourcing::Stop;
 
 impl GitRepositories {
     /// The artifacts of the repositories to include, in the order of the spec.
-    pub(super) fn included(&self, pass: &GitPass<'_>) -> Result<Vec<Artifact>, Stop> {
+    pub(super) fn included(&self, pass: &GitPass<'_>) -> Result<Vec<SourceArtifact>, Stop> {
         let mut artifacts = Vec::new();
         for include in pass.object.spec.include.iter().flatten() {
             let name = &include.repository.name;
@@ -30,7 +31,10 @@ impl GitRepositories {
                 let message = format!("no artifact available for include '{name}'");
                 return Err(waiting("NoArtifact", message));
             };
-            artifacts.push(artifact.clone());
+            let made_here = self.context.made_here.looks_after(&*other, other.spec.suspend);
+            let (of, artifact) =
+                (Reference::new(GitRepository::DEFINITION.kind, key), artifact.clone());
+            artifacts.push(SourceArtifact { of, artifact, made_here });
         }
         Ok(artifacts)
     }
@@ -39,7 +43,7 @@ impl GitRepositories {
     pub(super) async fn mix_in(
         &self,
         pass: &GitPass<'_>,
-        artifacts: &[Artifact],
+        artifacts: &[SourceArtifact],
         files: &mut SourceTree,
     ) -> Result<(), Stop> {
         for (include, artifact) in pass.object.spec.include.iter().flatten().zip(artifacts) {

@@ -13,6 +13,7 @@ use sluice_source::ignore::Rules;
 
 use super::fetch::{content_changed, included_changed};
 use super::{GitPass, GitRepositories, history};
+use crate::sources::SourceArtifact;
 use crate::sourcing::Stop;
 
 impl GitRepositories {
@@ -22,7 +23,8 @@ impl GitRepositories {
             pass.conditions.remove(SOURCE_VERIFIED);
         }
         let auth = self.credentials(pass).await?;
-        let included = self.included(pass)?;
+        let sources = self.included(pass)?;
+        let included: Vec<Artifact> = sources.iter().map(|it| it.artifact.clone()).collect();
         pass.conditions.remove(INCLUDE_UNAVAILABLE);
         let before = pass.status.included_artifacts.as_deref().unwrap_or_default();
         if included_changed(before, &included) {
@@ -61,7 +63,7 @@ impl GitRepositories {
             }
             pass.progress(&format!("building artifact: {message}"), true);
         }
-        self.make(pass, &checkout, included).await?;
+        self.make(pass, &checkout, &sources, included).await?;
         pass.conditions.remove(ARTIFACT_OUTDATED);
         Ok(format!("stored artifact for commit '{}'", checkout.commit.short_message()))
     }
@@ -71,6 +73,7 @@ impl GitRepositories {
         &self,
         pass: &mut GitPass<'_>,
         checkout: &Checkout,
+        sources: &[SourceArtifact],
         included: Vec<Artifact>,
     ) -> Result<(), Stop> {
         let spec = pass.object.spec.clone();
@@ -88,7 +91,7 @@ impl GitRepositories {
             return Ok(());
         }
         let mut files = checkout.files.clone();
-        self.mix_in(pass, &included, &mut files).await?;
+        self.mix_in(pass, sources, &mut files).await?;
         let ignore = spec.ignore.clone();
         let packed =
             self.pack(files, move |files| Rules::of_source(files, ignore.as_deref())).await?;

@@ -5,13 +5,13 @@
 
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::{ACCESS_DENIED, ARTIFACT_FAILED, FEATURE_GATE_DISABLED};
-use sluice_api::shared::artifact::Artifact;
 use sluice_base::duration::GoDuration;
 use sluice_runtime::queue::Next;
 
 use super::stop::Stop;
 use super::{Kustomizations, references, timing};
 use crate::external;
+use crate::sources::SourceArtifact;
 
 impl Kustomizations {
     /// Refuses what the operator has to allow first: an account for decryption, a source of another namespace,
@@ -39,7 +39,7 @@ impl Kustomizations {
     }
 
     /// The artifact of the source, if the Kustomization may be built and the source has one.
-    pub(super) fn admitted(&self, object: &Kustomization) -> Result<Artifact, Stop> {
+    pub(super) fn admitted(&self, object: &Kustomization) -> Result<SourceArtifact, Stop> {
         self.check_gates(object)?;
         let source = references::source(object);
         match self.sources.artifact(&source) {

@@ -5,7 +5,6 @@ use sluice_api::names::reasons::{
 };
 use sluice_api::names::sluice::conditions::HANDING_OVER;
 use sluice_api::names::sluice::reasons::OUTDATED_VERSION;
-use sluice_api::shared::artifact::Artifact;
 use sluice_runtime::events::Severity;
 use sluice_ssa::{
     Action, Applier, ApplyOptions, DeleteOptions, ErrorClass, HealthChecks, IgnoreRules, Inventory,
@@ -21,6 +20,7 @@ use super::pass::Pass;
 use super::stop::Stop;
 use super::{guard, health};
 use crate::safety::SafetyRule;
+use crate::sources::SourceArtifact;
 
 impl Kustomizations {
     /// Applies what was built, prunes what is no longer wanted, and waits until all is healthy.
@@ -28,7 +28,7 @@ impl Kustomizations {
     pub(super) async fn apply(
         &self,
         pass: &mut Pass<'_>,
-        artifact: &Artifact,
+        artifact: &SourceArtifact,
         target: Target,
         built: Built,
         checks: HealthChecks,
@@ -158,7 +158,7 @@ impl Kustomizations {
         pass: &mut Pass<'_>,
         applier: &Applier,
         owner: &Owner,
-        artifact: &Artifact,
+        artifact: &SourceArtifact,
         old: &Inventory,
         new: &Inventory,
         digest: &str,

@@ -32,6 +32,7 @@ use super::pass::Pass;
 use super::{Kustomizations, references};
 use crate::origin::Reading;
 use crate::safety::SafetyRule;
+use crate::sources::SourceArtifact;
 use rights::{Right, Rights};
 use stay::{Claims, Stay, shown};
 use wishes::{Budget, ahead};
@@ -56,7 +57,7 @@ impl Kustomizations {
         own: &Kustomization,
         applier: &Applier,
         stale: &[ObjectKey],
-        applied: Option<&Artifact>,
+        applied: Option<&SourceArtifact>,
     ) -> Claims {
         let (own_key, cluster) = (Key::of(&own.metadata), cluster_of(own));
         let mut claims = Claims::default();
@@ -128,7 +129,7 @@ impl Kustomizations {
         &self,
         own: &Kustomization,
         other: &Kustomization,
-        (ours, at_hand): (&Reading, &Artifact),
+        (ours, at_hand): (&Reading, &SourceArtifact),
         theirs: &Reading,
     ) -> Option<Result<Stay, String>> {
         let (own_key, taker) = (Key::of(&own.metadata), Key::of(&other.metadata));

@@ -1,6 +1,6 @@
 //! What a pass does, step by step, in the order of Flux's controller.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use serde_json::json;
 use sluice_api::crd::CustomResource as _;
@@ -17,17 +17,18 @@ use sluice_runtime::events::Severity;
 use sluice_runtime::queue::Next;
 use sluice_runtime::status::patch_metadata;
 use sluice_secrets::flux::Finding;
+use sluice_source::tree::SourceTree;
 use sluice_ssa::HealthChecks;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use super::Kustomizations;
 use super::dependencies::NotReady;
 use super::pass::{Pass, STATUS_MANAGER};
 use super::stop::Stop;
-use super::{build, decryption, timing};
+use super::{Calls, Kustomizations, build, decryption, timing};
 use crate::artifacts::ArtifactError;
 use crate::safety::SafetyRule;
+use crate::sources::SourceArtifact;
 
 /// The metadata of an artifact that names the revision of what it was made from.
 const ORIGIN: &str = "org.opencontainers.image.revision";
@@ -37,7 +38,7 @@ const LONGEST_ORIGIN: usize = 1024;
 
 impl Kustomizations {
     /// A whole pass; says when the next is due.
-    pub(super) async fn pass(&self, pass: &mut Pass<'_>, cancel: CancellationToken) -> Next {
+    pub(super) async fn pass(&self, pass: &mut Pass<'_>, calls: Calls) -> Next {
         if pass.object.metadata.deletion_timestamp.is_some() {
             return self.finalize(pass).await;
         }
@@ -50,7 +51,7 @@ impl Kustomizations {
             return self.finish(pass, Next::Event).await;
         }
         let outcome = match held {
-            Ok(()) => self.converge(pass, cancel).await,
+            Ok(()) => self.converge(pass, calls).await,
             Err(error) => Err(error.into()),
         };
         if !holds_first && let Err(error) = self.hold(pass).await {
@@ -88,7 +89,7 @@ impl Kustomizations {
     }
 
     /// From a source's artifact to a converged cluster.
-    async fn converge(&self, pass: &mut Pass<'_>, cancel: CancellationToken) -> Result<(), Stop> {
+    async fn converge(&self, pass: &mut Pass<'_>, calls: Calls) -> Result<(), Stop> {
         let checks = pass.object.spec.health_check_exprs.clone().unwrap_or_default();
         let checks = HealthChecks::compile(&checks).map_err(|error| Stop::expression(&error))?;
         let artifact = self.admitted(&pass.object)?;
@@ -123,13 +124,7 @@ impl Kustomizations {
         pass.conditions.mark_reconciling(PROGRESSING, &progress("Fetching manifests"));
         pass.phase("fetch");
 
-        let files = self.context.artifacts.tree(&artifact).await.map_err(|error| match error {
-            ArtifactError::Missing(_) => self.wait_for_artifact(format!(
-                "Source is not ready, artifact not found, retrying in {}",
-                self.requeue_text()
-            )),
-            ArtifactError::Failed(message) => Stop::failed(ARTIFACT_FAILED, message),
-        })?;
+        let files = self.files(&artifact, &calls.refetch).await?;
         if let Some(refusal) = build::path_refusal(&pass.object, &files) {
             return Err(Stop::failed(ARTIFACT_FAILED, refusal));
         }
@@ -139,7 +134,39 @@ impl Kustomizations {
         pass.phase("build");
         let built = build::build(&self.context, &pass.object, files).await?;
         self.warn_of_tampering(pass, &artifact.revision, &built.findings);
-        self.apply(pass, &artifact, target, built, checks, &progress, cancel).await
+        self.apply(pass, &artifact, target, built, checks, &progress, calls.cancel).await
+    }
+
+    /// The files of an artifact. The wait for them ends when the source has another one, or stored it again.
+    async fn files(
+        &self,
+        artifact: &SourceArtifact,
+        refetch: &CancellationToken,
+    ) -> Result<Arc<SourceTree>, Stop> {
+        let fetched = tokio::select! {
+            biased;
+            fetched = self.context.artifacts.tree(artifact) => fetched,
+            () = refetch.cancelled() => return Err(Stop::Outdated),
+        };
+        let soon = Next::BackoffUpTo(self.context.settings.requeue_dependency);
+        fetched.map_err(|error| match error {
+            ArtifactError::Missing(_) => Stop::Waiting {
+                reason: ARTIFACT_FAILED,
+                message: format!(
+                    "Source is not ready, artifact not found, retrying in {}",
+                    self.requeue_text()
+                ),
+                event: None,
+                next: soon,
+            },
+            ArtifactError::Unreachable(message) => Stop::Waiting {
+                reason: ARTIFACT_FAILED,
+                event: Some(message.clone()),
+                message,
+                next: soon,
+            },
+            ArtifactError::Failed(message) => Stop::failed(ARTIFACT_FAILED, message),
+        })
     }
 }
 

@@ -52,7 +52,7 @@ impl Schedule {
         match next {
             Next::Event => state.due.insert(key.clone(), None),
             Next::After(pause) => state.due.insert(key.clone(), Some(Instant::now() + pause)),
-            Next::Backoff => state.due.remove(key),
+            Next::Backoff | Next::BackoffUpTo(_) => state.due.remove(key),
         };
     }
 

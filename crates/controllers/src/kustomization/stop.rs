@@ -54,6 +54,8 @@ pub(super) enum Stop {
     Waiting { reason: &'static str, message: String, event: Option<String>, next: Next },
     /// There is something newer to apply.
     Superseded,
+    /// The source has another artifact than the one that was waited for, or stored it again.
+    Outdated,
     /// The API server could not be used; tried again with growing pauses.
     Api(ApiError),
 }
@@ -98,7 +100,7 @@ impl Stop {
             Self::Terminal { reason, .. } | Self::Waiting { reason, .. } => {
                 ErrorClass::of_reason(reason)
             }
-            Self::Superseded => None,
+            Self::Superseded | Self::Outdated => None,
             Self::Api(error) if error.code() == Some(403) => Some(ErrorClass::Rbac),
             Self::Api(_) => Some(ErrorClass::Transient),
         }
@@ -116,7 +118,7 @@ impl std::fmt::Display for Stop {
             Self::Failed { message, .. }
             | Self::Terminal { message, .. }
             | Self::Waiting { message, .. } => formatter.write_str(message),
-            Self::Superseded => formatter.write_str("there is something newer"),
+            Self::Superseded | Self::Outdated => formatter.write_str("there is something newer"),
             Self::Api(error) => error.fmt(formatter),
         }
     }
@@ -190,6 +192,10 @@ impl Kustomizations {
                         "Health checks canceled due to new reconciliation triggered by {trigger}"
                     ),
                 );
+                Next::After(std::time::Duration::ZERO)
+            }
+            Err(Stop::Outdated) => {
+                info!(object = %pass.key, "the source was stored anew while its artifact was fetched");
                 Next::After(std::time::Duration::ZERO)
             }
             Err(Stop::Api(error)) => {

@@ -29,7 +29,7 @@ use crate::context::Context;
 use crate::external::host_of;
 use crate::identity::ClusterAccounts;
 use crate::operation::new_id;
-use crate::sources::{Source, Sources};
+use crate::sources::{MadeHere, Source, Sources};
 use crate::sourcing::{SourceController, SourceKind};
 use crate::waking::{Consumes, Wakes};
 
@@ -60,7 +60,7 @@ impl<'w> Wiring<'w> {
             stop,
             artifacts: Arc::new(Artifacts::new(Arc::clone(&world.packed), world.compute)),
             clouds: clouds(world),
-            sources: Arc::default(),
+            sources: Arc::new(Sources { made_here: made_here(world), ..Sources::default() }),
             tasks: JoinSet::new(),
             consumers: Vec::new(),
             users: Vec::new(),
@@ -93,6 +93,7 @@ impl<'w> Wiring<'w> {
             recorder,
             metrics: Arc::clone(&world.operation.metrics),
             artifacts: Arc::clone(&self.artifacts),
+            made_here: made_here(world),
             discovery: Discovery::new(),
             compute: world.compute,
             outside: world.outside.clone(),
@@ -214,6 +215,17 @@ impl<'w> Wiring<'w> {
         });
         let store = Arc::clone(store);
         self.lists.push(async move { store.synced().await }.boxed());
+    }
+}
+
+/// Which sources the controllers of this run make artifacts of. Generators of other shards are not known
+/// here, only their ExternalArtifacts are.
+fn made_here(world: &World) -> MadeHere {
+    let shard = &world.operation.shard;
+    let runs = |controller| world.controllers.contains(&controller);
+    MadeHere {
+        sources: runs(Controller::Source).then(|| shard.clone()),
+        generated: runs(Controller::Watcher) && shard.as_str().is_empty(),
     }
 }
 

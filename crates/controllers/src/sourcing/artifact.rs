@@ -5,20 +5,25 @@ use sluice_api::names::conditions::ARTIFACT_IN_STORAGE;
 use sluice_api::names::reasons::ARCHIVE_OPERATION_FAILED;
 use sluice_base::time::Time;
 use sluice_runtime::events::Severity;
+use sluice_runtime::key::Key;
 use sluice_source::archive;
 use sluice_source::artifact::{Place, Revision};
 use sluice_source::ignore::Rules;
-use sluice_source::store::{StoreError, verify};
+use sluice_source::store::{StoreError, fetch};
 use sluice_source::tree::SourceTree;
 use tracing::error;
 
 use super::{Pass, SourceController, SourceKind, SourceStatus as _, Stop};
+use crate::artifacts::words;
 
 /// The second name of the newest artifact, in kinds that show its address.
 const LATEST: &str = "latest.tar.gz";
 
 impl<K: SourceKind> SourceController<K> {
-    /// Looks after what is in the store: old artifacts go, and one that is not as it should be is made anew.
+    /// Looks after what is in the store: one that is not as it should be is made anew, and old ones go.
+    ///
+    /// Only the directory of the object itself is looked at, whatever its status names, and nothing is deleted
+    /// before the current file has been found whole.
     pub(super) async fn check_storage(&self, pass: &mut Pass<'_, K>) {
         let Some(artifact) = pass.artifact().cloned() else {
             pass.progress("building artifact", true);
@@ -26,32 +31,27 @@ impl<K: SourceKind> SourceController<K> {
             return;
         };
         let store = &*self.workshop.artifacts;
-        let place = Place::of_path(&artifact.path);
-        if let Ok(place) = &place {
-            match store.collect(place, self.workshop.retention).await {
-                Ok(gone) if !gone.is_empty() => {
-                    let message = format!("garbage collected {} artifacts", gone.len());
-                    pass.event(Severity::Trace, "GarbageCollectionSucceeded", &message);
-                }
-                Ok(_) => {}
-                Err(error) => error!(object = %pass.key, %error, "old artifacts not collected"),
-            }
-        }
-        let advertised = &self.workshop.advertised;
-        match verify(store, &artifact).await {
-            Ok(()) => {
-                let common = pass.status.common();
-                if let (Ok(place), Some(current)) = (place, common.artifact) {
+        let Key { namespace, name } = &pass.key;
+        let place = Place::of_object(K::DEFINITION.kind, namespace, name, &artifact.path);
+        let found = match &place {
+            Ok(place) => fetch(store, place, &artifact.digest).await.map(|_| place),
+            Err(error) => Err(error.clone().into()),
+        };
+        match found {
+            Ok(place) => {
+                self.collect(pass, place).await;
+                let (advertised, common) = (&self.workshop.advertised, pass.status.common());
+                if let Some(current) = common.artifact {
                     current.url = place.url(advertised);
-                    if let (Some(Some(url)), Ok(latest)) = (common.url, place.sibling(LATEST)) {
-                        *url = latest.url(advertised);
-                    }
+                }
+                if let (Some(Some(url)), Ok(latest)) = (common.url, place.sibling(LATEST)) {
+                    *url = latest.url(advertised);
                 }
                 return;
             }
             Err(StoreError::Missing(_)) => {}
             Err(error) => {
-                let message = format!("failed to verify integrity of artifact: {error}");
+                let message = format!("failed to verify integrity of artifact: {}", words(&error));
                 pass.event(Severity::Error, "ArtifactVerificationFailed", &message);
             }
         }
@@ -62,6 +62,20 @@ impl<K: SourceKind> SourceController<K> {
         }
         pass.progress("building artifact: disappeared from storage", true);
         pass.conditions.remove(ARTIFACT_IN_STORAGE);
+    }
+
+    /// Deletes artifacts of the object that are no longer current.
+    async fn collect(&self, pass: &Pass<'_, K>, current: &Place) {
+        match self.workshop.artifacts.collect(current, self.workshop.retention).await {
+            Ok(gone) if !gone.is_empty() => {
+                let message = format!("garbage collected {} artifacts", gone.len());
+                pass.event(Severity::Trace, "GarbageCollectionSucceeded", &message);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                error!(object = %pass.key, error = words(&error), "old artifacts not collected");
+            }
+        }
     }
 
     /// Packs files, without those that the rules leave out. The rules are made where the packing is done.
@@ -108,7 +122,7 @@ impl<K: SourceKind> SourceController<K> {
     }
 }
 
-fn unkept(error: &dyn std::fmt::Display) -> Stop {
-    let message = format!("unable to archive artifact to storage: {error}");
+fn unkept(error: &dyn std::error::Error) -> Stop {
+    let message = format!("unable to archive artifact to storage: {}", words(error));
     Stop::storage(ARCHIVE_OPERATION_FAILED, message)
 }

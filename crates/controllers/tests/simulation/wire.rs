@@ -169,7 +169,7 @@ impl Wire {
         }
         let paths = self.store.paths();
         let other = match paths.iter().find(|other| *other != path) {
-            Some(other) => self.store.open(other).await.unwrap().content,
+            Some(other) => self.store.open(other).await.unwrap().content.read().await.unwrap(),
             None => Bytes::from_static(b"rotten"),
         };
         self.note(&format!("the artifact {path} rots"));

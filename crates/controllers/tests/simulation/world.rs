@@ -12,7 +12,6 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use sluice_api::shared::artifact::Artifact;
 use sluice_base::clock::Clock;
 use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
@@ -22,6 +21,7 @@ use sluice_controllers::operation::Operation;
 use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
+use sluice_controllers::sources::SourceArtifact;
 use sluice_controllers::sourcing::Workshop;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
@@ -68,11 +68,13 @@ struct Unchecked(Arc<MemoryStore>);
 impl Packed for Unchecked {
     fn fetch<'a>(
         &'a self,
-        artifact: &'a Artifact,
+        artifact: &'a SourceArtifact,
     ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
         Box::pin(async move {
             let served = self.0.open(&artifact.path).await;
-            served.map(|it| it.content).map_err(|error| ArtifactError::Missing(error.to_string()))
+            let missing = |error: &dyn std::fmt::Display| ArtifactError::Missing(error.to_string());
+            let content = served.map_err(|error| missing(&error))?.content;
+            content.read().await.map_err(|error| missing(&error))
         })
     }
 }

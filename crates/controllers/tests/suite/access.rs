@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use sluice_source::artifact::Place;
+use sluice_source::store::ArtifactStore as _;
+
 use crate::ground::{Ground, config_map, config_map_file, kustomization, namespace, said};
 
 fn object(kind: &str, name: &str, more: Value) -> Value {
@@ -191,6 +194,10 @@ async fn artifacts_of_others_need_a_gate_and_tell_their_origin() {
     let made = ground.until(&git, |it| it["status"]["artifact"].is_object()).await;
     let mut artifact = made["status"]["artifact"].clone();
     artifact["metadata"] = json!({"org.opencontainers.image.revision": "origin@sha1:1"});
+    let place = Place::new("ExternalArtifact", "apps", "made", "a.tar.gz").unwrap();
+    ground.store.put(&place, ground.packed(&made).await).await.unwrap();
+    artifact["path"] = json!(place.path());
+    artifact["url"] = json!(place.url("source.test"));
     let external = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "ExternalArtifact", "metadata": {"name": "made", "namespace": "apps"}, "spec": {}});
     ground.apply(external.clone()).await;
     ground.set_status(&external, json!({"artifact": artifact})).await;

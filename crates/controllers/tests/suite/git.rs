@@ -17,8 +17,7 @@ fn stored(revision: &str) -> String {
 
 /// The paths of the files in the artifact of an object.
 async fn files(ground: &Ground, object: &Value) -> Vec<String> {
-    let artifact = serde_json::from_value(object["status"]["artifact"].clone()).unwrap();
-    let packed = sluice_source::store::fetch(&*ground.store, &artifact).await.unwrap();
+    let packed = ground.packed(object).await;
     let limits = sluice_source::archive::ArchiveLimits::default();
     let tree = sluice_source::archive::unpack(&packed, limits).unwrap();
     let files = tree.iter().filter(|(path, _)| tree.read(path).is_some());

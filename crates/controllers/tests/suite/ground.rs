@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sluice_base::clock::Clock;
 use sluice_cloud::{Answer, Environment, Http};
 use sluice_cluster::Cluster;
-use sluice_controllers::artifacts::Local;
+use sluice_controllers::artifacts::{Local, Packed, Served};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
 use sluice_controllers::operation::Operation;
@@ -25,9 +25,10 @@ use sluice_controllers::sourcing::Workshop;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::network::Network;
+use sluice_source::http::HttpOptions;
+use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::MemoryRegistry;
-use sluice_source::store::{MemoryStore, Retention};
+use sluice_source::store::{ArtifactStore as _, MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -279,6 +280,33 @@ impl Ground {
         let _ = task.await;
     }
 
+    /// Ends the controllers in the middle of whatever they do.
+    pub(crate) async fn crash(&mut self) {
+        let (_, task) = self.running.take().unwrap();
+        task.abort();
+        let _ = task.await;
+    }
+
+    /// Artifacts are served at an address, and fetched as `sluice serve` does it.
+    pub(crate) fn by_address(&mut self, address: &str) {
+        self.world.workshop.advertised = address.to_owned();
+        let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
+        self.world.packed = Arc::new(Served { local: self.store.clone(), client });
+    }
+
+    /// The store is empty from here on, as on another machine.
+    pub(crate) fn lose_store(&mut self) {
+        self.store = Arc::new(MemoryStore::new(self.world.clock.clone()));
+        self.world.workshop.artifacts = self.store.clone();
+        let address = self.world.workshop.advertised.clone();
+        self.by_address(&address);
+    }
+
+    /// Artifacts are fetched in another way.
+    pub(crate) fn fetch_by(&mut self, packed: Arc<dyn Packed>) {
+        self.world.packed = packed;
+    }
+
     /// How many writes were sent.
     pub(crate) fn sent(&self) -> usize {
         let log = self.requests.lock().unwrap();
@@ -381,6 +409,12 @@ impl Ground {
         let (api, name) = self.api_of(object);
         let patch = Patch::Merge(json!({"status": status}));
         api.patch_status(&name, &PatchParams::apply("other"), &patch).await.unwrap();
+    }
+
+    /// The packed artifact of a source.
+    pub(crate) async fn packed(&self, source: &Value) -> bytes::Bytes {
+        let text = |field: &str| source["status"]["artifact"][field].as_str().unwrap();
+        self.store.get(text("path"), &text("digest").parse().unwrap()).await.unwrap()
     }
 
     /// Deletes an object.

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use sluice_api::shared::artifact::Artifact;
 use sluice_source::archive::{ArchiveLimits, Modes, pack_with, unpack};
 use sluice_source::oci::{Descriptor, Doorkeeper, Fault, Manifest, SOURCE, media};
-use sluice_source::store::fetch;
 use sluice_source::tree::SourceTree;
 
 use crate::ground::{
@@ -67,8 +66,7 @@ async fn ground() -> Ground {
 async fn artifact(ground: &Ground, object: &Value) -> (Artifact, bytes::Bytes) {
     let found = ground.get(object).await.unwrap();
     let artifact: Artifact = serde_json::from_value(found["status"]["artifact"].clone()).unwrap();
-    let content = fetch(&*ground.store, &artifact).await.unwrap();
-    (artifact, content)
+    (artifact, ground.packed(&found).await)
 }
 
 async fn paths(ground: &Ground, object: &Value) -> Vec<String> {

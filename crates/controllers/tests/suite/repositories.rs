@@ -103,8 +103,7 @@ async fn includes_ignores_and_requests() {
     let ready = ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
     assert_eq!(ready["status"]["includedArtifacts"].as_array().unwrap().len(), 1);
     assert_eq!(ready["status"]["observedIgnore"], "notes/");
-    let artifact = serde_json::from_value(ready["status"]["artifact"].clone()).unwrap();
-    let packed = sluice_source::store::fetch(&*ground.store, &artifact).await.unwrap();
+    let packed = ground.packed(&ready).await;
     let limits = sluice_source::archive::ArchiveLimits::default();
     let tree = sluice_source::archive::unpack(&packed, limits).unwrap();
     assert!(tree.get("vendor/b.yaml").is_some());

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::kustomize::kustomization::Kustomization;
-use sluice_api::shared::artifact::Artifact;
 use sluice_source::tree::SourceTree;
 use sluice_ssa::{Applier, ObjectId};
 use tokio::time::{Instant, timeout};
@@ -13,6 +12,7 @@ use super::super::stop::Stop;
 use super::super::{Kustomizations, build, is_ready, references};
 use crate::artifacts::inside;
 use crate::origin::Reading;
+use crate::sources::SourceArtifact;
 
 /// How long one Kustomization of our own namespace may take to be built.
 const OWN: Duration = Duration::from_mins(2);
@@ -64,7 +64,7 @@ impl Kustomizations {
         &self,
         object: &Arc<Kustomization>,
         crosses: bool,
-        newer: &[&Artifact],
+        newer: &[&SourceArtifact],
         applier: &Applier,
         budget: &mut Budget,
     ) -> Vec<Wishes> {
@@ -93,7 +93,7 @@ impl Kustomizations {
     async fn wishes_at(
         &self,
         object: &Arc<Kustomization>,
-        artifact: &Artifact,
+        artifact: &SourceArtifact,
         crosses: bool,
         applier: &Applier,
         budget: &mut Budget,
@@ -113,7 +113,7 @@ impl Kustomizations {
     async fn built_for(
         &self,
         object: &Arc<Kustomization>,
-        artifact: &Artifact,
+        artifact: &SourceArtifact,
         applier: &Applier,
     ) -> Wishes {
         let Ok(files) = self.context.artifacts.tree(artifact).await else {
@@ -138,9 +138,9 @@ impl Kustomizations {
 /// make the same artifact of the same revision.
 pub(super) fn ahead<'r>(
     object: &Kustomization,
-    at_hand: Option<(&Reading, &'r Artifact)>,
+    at_hand: Option<(&Reading, &'r SourceArtifact)>,
     readings: &'r [Reading],
-) -> Vec<&'r Artifact> {
+) -> Vec<&'r SourceArtifact> {
     let source = references::source(object);
     let Some(own) = readings.iter().find(|it| it.source == source) else { return Vec::new() };
     let is_twin = |it: &Reading| {
@@ -151,14 +151,14 @@ pub(super) fn ahead<'r>(
     let artifacts = readings.iter().filter(|it| is_twin(it)).filter_map(|it| it.artifact.as_ref());
     let newest = artifacts.max_by_key(|it| it.last_update_time);
     let at_hand = at_hand.filter(|(reading, _)| is_twin(reading)).map(|(_, artifact)| artifact);
-    let mut ahead: Vec<&Artifact> = newest.into_iter().chain(at_hand).collect();
+    let mut ahead: Vec<&SourceArtifact> = newest.into_iter().chain(at_hand).collect();
     ahead.retain(|it| own.is_behind(it));
     ahead.dedup_by_key(|it| &it.digest);
     ahead
 }
 
 /// Whether a Kustomization has applied just this artifact.
-fn has_applied(object: &Kustomization, artifact: &Artifact) -> bool {
+fn has_applied(object: &Kustomization, artifact: &SourceArtifact) -> bool {
     let Some(status) = &object.status else { return false };
     status.last_applied_revision.as_ref() == Some(&artifact.revision)
         && status.observed_generation == object.metadata.generation
