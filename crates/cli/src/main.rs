@@ -18,6 +18,7 @@ mod outside;
 mod readiness;
 mod screen;
 mod session;
+mod signals;
 mod table;
 mod tell;
 

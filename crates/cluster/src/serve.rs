@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
@@ -20,6 +20,10 @@ use crate::service::{ClusterService, Door};
 
 /// How long a client may take to greet, and to send the head of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How many connections there are at a time; others wait in the system's queue.
+const CONNECTIONS: usize = 2048;
+/// When no connection can be accepted (no file descriptor is left, say), this is waited.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -70,25 +74,34 @@ impl Served {
             tokio::select! {
                 biased;
                 Some(_) = connections.join_next() => {}
-                accepted = self.listener.accept() => {
-                    let Ok((stream, peer)) = accepted else { continue };
+                accepted = self.listener.accept(), if connections.len() < CONNECTIONS => {
+                    let Ok((stream, peer)) = accepted else {
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    };
                     let _ = stream.set_nodelay(true);
                     let (acceptor, service) = (self.acceptor.clone(), self.service.of_peer(peer.ip()));
-                    connections.spawn(async move {
-                        let accepting = tokio::time::timeout(PATIENCE, acceptor.accept(stream));
-                        let Ok(Ok(stream)) = accepting.await else { return };
-                        let mut server = auto::Builder::new(TokioExecutor::new());
-                        server.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-                        let service = TowerToHyperService::new(service);
-                        let connection = server
-                            .serve_connection_with_upgrades(TokioIo::new(stream), service);
-                        if let Err(error) = connection.await {
-                            tracing::debug!(error, "connection ended");
-                        }
-                    });
+                    connections.spawn(serve_one(stream, acceptor, service));
                 }
             }
         }
+    }
+}
+
+/// Serves one connection. Who is slow with the handshake or with a request is let go.
+async fn serve_one(stream: TcpStream, acceptor: TlsAcceptor, service: ClusterService) {
+    let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await else {
+        return;
+    };
+    // The handshake says which protocol it is: none of its bytes have to be waited for.
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let server = auto::Builder::new(TokioExecutor::new());
+    let mut server = if is_http2 { server.http2_only() } else { server.http1_only() };
+    server.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    let service = TowerToHyperService::new(service);
+    let connection = server.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
+        tracing::debug!(error, "connection ended");
     }
 }
 

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use sluice_cluster::Cluster;
 
 use crate::outcome::{Failure, Outcome};
+use crate::signals::Signals;
 use audit_log::AuditLog;
 
 #[derive(Debug, clap::Args)]
@@ -65,7 +66,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::caused("cannot start the runtime", error))?;
-    runtime.block_on(serve(wanted))
+    let outcome = runtime.block_on(serve(wanted));
+    runtime.shutdown_background();
+    outcome
 }
 
 async fn serve(wanted: Serve) -> Result<Outcome, Failure> {
@@ -94,9 +97,10 @@ async fn serve(wanted: Serve) -> Result<Outcome, Failure> {
     let ready = format!("ready https://{} kubeconfig {path}", served.address());
     writeln!(std::io::stdout(), "{ready}")
         .map_err(|error| Failure::caused("cannot write to stdout", error))?;
+    let mut signals = Signals::listen();
     tokio::select! {
         biased;
-        () = stopped() => {}
+        () = signals.next() => {}
         () = served.run() => {}
     }
     Ok(Outcome::Fine)
@@ -127,23 +131,6 @@ pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
         let _ = std::fs::remove_file(&beside);
     }
     written
-}
-
-/// Waits for Ctrl-C or, on Unix, a polite kill.
-pub(super) async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                biased;
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminated.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 #[cfg(all(test, unix))]

@@ -11,6 +11,7 @@ mod leader;
 mod outward;
 mod reach;
 mod receiver;
+mod storage;
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -45,11 +46,11 @@ use sluice_source::store::{ArtifactStore, DiskStore, MirroredStore, RemoteStore,
 use sluice_ssa::parse_group_kinds;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster::stopped;
 use crate::cloud;
 use crate::log::JsonLines;
 use crate::outcome::{Failure, Outcome};
 use crate::session;
+use crate::signals::Signals;
 use endpoints::Endpoints;
 use leader::Election;
 use outward::Around;
@@ -69,6 +70,9 @@ const GREETING: Duration = Duration::from_secs(1);
 /// After so many questions it is told again that nobody answers.
 const REMINDER: u32 = 30;
 
+/// How long an orderly end may take: passes that end by themselves, and leases that are let go.
+const LONGEST_STOP: Duration = Duration::from_millis(1800);
+
 /// Runs `sluice serve`.
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
     let console = arguments.log_encoding == "console";
@@ -79,7 +83,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::caused("cannot start the runtime", error))?;
-    runtime.block_on(serve(arguments))
+    let outcome = runtime.block_on(serve(arguments));
+    // A build or a lookup on another thread is not waited for.
+    runtime.shutdown_background();
+    outcome
 }
 
 async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
@@ -93,9 +100,9 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let (operation, election) = operation(&wanted, &namespace, &endpoints)?;
     let clock: Arc<dyn Clock> = Arc::new(Wall);
     let root = wanted.storage_path.clone().or_else(|| environment("STORAGE_PATH").map(Into::into));
-    let root = root.unwrap_or_else(|| std::env::temp_dir().join("sluice-artifacts"));
+    let storage = storage::prepare(root, |name| std::env::var_os(name))?;
     let mut store: Arc<dyn ArtifactStore> = Arc::new(DiskStore::with_limits(
-        root,
+        &storage.path,
         Arc::clone(&clock),
         wanted.artifact_digest_algo,
         u64::MAX,
@@ -159,13 +166,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         ttl: wanted.artifact_retention_ttl.to_std(),
         records: wanted.artifact_retention_records,
     };
-    let own = if advertised.contains("://") {
-        format!("{}/", advertised.trim_end_matches('/'))
-    } else {
-        format!("http://{advertised}/")
-    };
-    let packed =
-        Arc::new(Served { local: Arc::clone(&store), own, client: fetcher(Purpose::Artifact)? });
+    let packed = Arc::new(Served { local: Arc::clone(&store), client: fetcher(Purpose::Artifact)? });
     let world = World {
         client: client.clone(),
         clock,
@@ -203,10 +204,15 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         tokio::join!(serving, join_all(told), greet(&client, &cluster, &endpoints));
     };
     let stopping = async {
-        stopped().await;
+        let mut signals = Signals::listen();
+        signals.next().await;
         tracing::info!("stopping");
         stop.cancel();
-        std::future::pending::<()>().await;
+        tokio::select! {
+            biased;
+            () = signals.next() => tracing::info!("stopping at once"),
+            () = tokio::time::sleep(LONGEST_STOP) => tracing::info!("what has not ended is dropped"),
+        }
     };
     tokio::select! {
         biased;

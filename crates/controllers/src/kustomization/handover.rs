@@ -19,7 +19,6 @@ use std::time::Duration;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::sluice::conditions::HANDING_OVER;
 use sluice_api::names::sluice::reasons::CLAIMED;
-use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_base::duration::GoDuration;
 use sluice_runtime::events::Severity;

@@ -14,9 +14,10 @@ use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore, MemoryStore};
 
 use super::stage::Stage;
-use crate::commands::cluster::{stopped, write_private};
+use crate::commands::cluster::write_private;
 use crate::outcome::Failure;
 use crate::screen::{Screen, Tone};
+use crate::signals::Signals;
 
 const FREE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -85,14 +86,19 @@ pub(super) async fn serve(
         screen.line(line.trim_end());
     }
     screen.line("  Stop it with Ctrl-C; nothing stays behind.");
+    let mut signals = Signals::listen();
     tokio::select! {
         biased;
-        () = stopped() => {}
+        () = signals.next() => {}
         () = served.run() => {}
         () = ports.git_server => {}
         () = ports.artifact_server => {}
     }
-    stage.stop().await;
+    tokio::select! {
+        biased;
+        () = stage.stop() => {}
+        () = signals.next() => {}
+    }
     // It opens nothing any more.
     let _ = std::fs::remove_file(&path);
     Ok(())

@@ -1,19 +1,15 @@
 //! What operators ask the process: its metrics, whether it lives, whether it is ready.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
 use sluice_runtime::metrics::Metrics;
+use sluice_source::listen::{ConnectionLimits, serve};
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
 use super::flags::address;
 use crate::outcome::Failure;
@@ -26,9 +22,6 @@ pub(super) struct Endpoints {
     /// Whether the cluster was reached.
     pub(super) ready: Arc<AtomicBool>,
 }
-
-/// How long to wait when no connection can be accepted.
-const PAUSE: Duration = Duration::from_millis(100);
 
 impl Endpoints {
     /// Opens an address, unless it is `0` or not given; gives what then serves it until it is dropped.
@@ -52,29 +45,19 @@ impl Endpoints {
     }
 
     async fn serve(self, listener: TcpListener) {
-        let mut connections = JoinSet::new();
-        loop {
-            let Ok((stream, _)) = listener.accept().await else {
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            };
-            while connections.try_join_next().is_some() {}
-            let endpoints = self.clone();
-            connections.spawn(async move {
-                let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-                    let answer = endpoints.answer(request.uri().path());
-                    async move { Ok::<_, Infallible>(answer) }
-                });
-                let server = auto::Builder::new(TokioExecutor::new());
-                // Whoever asked is gone; nobody is left to tell.
-                let _ = server.serve_connection(TokioIo::new(stream), service).await;
-            });
-        }
+        let handler = move |request: Request<Incoming>| {
+            let answer = self.answer(request.method(), request.uri().path());
+            async move { answer }
+        };
+        serve(listener, ConnectionLimits::default(), handler).await;
     }
 
-    fn answer(&self, path: &str) -> Response<Full<Bytes>> {
+    fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
         let ready = self.ready.load(Ordering::Relaxed);
         let (code, text) = match path.trim_end_matches('/') {
+            _ if !matches!(*method, Method::GET | Method::HEAD) => {
+                (StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n".to_owned())
+            }
             "/metrics" => (StatusCode::OK, self.metrics.render()),
             "/healthz" | "/healthz/ping" => (StatusCode::OK, "ok".to_owned()),
             "/readyz" | "/readyz/ping" if ready => (StatusCode::OK, "ok".to_owned()),
@@ -133,6 +116,8 @@ mod tests {
             "{text}"
         );
         assert_eq!(get("/else").await.0, 404);
+        let posted = client.post(format!("http://{bound}/metrics")).send().await.unwrap();
+        assert_eq!(posted.status().as_u16(), 405);
         serving.abort();
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// The kubeconfig; without it KUBECONFIG, ~/.kube/config or the pod's own account.
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// Where artifacts are kept.
+    /// Where artifacts are kept; without it STORAGE_PATH, or a private directory in the user's state directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) storage_path: Option<PathBuf>,
     /// A bucket that artifacts are kept in as well, so that a restart or another replica has them at once:
@@ -188,7 +188,7 @@ macro_rules! idle {
 }
 
 idle!(
-    // A fetch that fails is tried again by the next pass.
+    // A fetch that fails is tried again by the next pass, soon at first, and holds no worker meanwhile.
     http_retry "http-retry",
     // Kubeconfigs that start programs are refused in any case.
     insecure_kubeconfig_exec "insecure-kubeconfig-exec",

@@ -18,6 +18,9 @@ use crate::outcome::Failure;
 /// How long the leases of the other controllers are waited for, before those that are held begin.
 const TOGETHER: Duration = Duration::from_secs(1);
 
+/// How long letting leases go may take.
+const LETTING_GO: Duration = Duration::from_millis(600);
+
 /// What a lease needs beside its name.
 pub(super) struct Election {
     /// Where the leases are.
@@ -94,7 +97,8 @@ impl Election {
         let ending = held
             .into_values()
             .map(async |lease| if lets_go { lease.release().await } else { lease.stopped().await });
-        join_all(ending).await;
+        // A cluster that does not answer must not keep the process: the lease then runs out by itself.
+        let _ = tokio::time::timeout(LETTING_GO, join_all(ending)).await;
         outcome
     }
 }
