@@ -166,7 +166,8 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         ttl: wanted.artifact_retention_ttl.to_std(),
         records: wanted.artifact_retention_records,
     };
-    let packed = Arc::new(Served { local: Arc::clone(&store), client: fetcher(Purpose::Artifact)? });
+    let packed =
+        Arc::new(Served { local: Arc::clone(&store), client: fetcher(Purpose::Artifact)? });
     let world = World {
         client: client.clone(),
         clock,

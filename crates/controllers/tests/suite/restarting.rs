@@ -3,6 +3,7 @@
 //! In virtual time only waiting takes time: what has had a pass within two seconds waited for nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -11,8 +12,10 @@ use serde_json::{Value, json};
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::sources::SourceArtifact;
 use sluice_runtime::queue::Backoff;
-use sluice_source::artifact::Place;
-use sluice_source::store::ArtifactStore as _;
+use sluice_source::artifact::{Digest, Place};
+use sluice_source::store::{
+    ArtifactStore, MemoryStore, Retention, Served as StoredFile, StoreError, Stored,
+};
 use tokio::time::{Instant, sleep};
 
 use crate::ground::{
@@ -202,6 +205,84 @@ async fn a_corrupt_file_in_the_store_is_made_anew() {
     assert!(ground.store.get(&place.path(), &digest).await.is_ok(), "made anew");
     let told = ground.events("platform").await;
     assert!(told.iter().any(|it| it.contains("ArtifactVerificationFailed")), "{told:#?}");
+}
+
+/// A store on a disk that is full until there is room again.
+struct Full(Arc<MemoryStore>, Arc<AtomicBool>);
+
+impl ArtifactStore for Full {
+    fn put<'a>(
+        &'a self,
+        place: &'a Place,
+        content: bytes::Bytes,
+    ) -> BoxFuture<'a, Result<Stored, StoreError>> {
+        if self.1.load(Ordering::Relaxed) {
+            let source = std::io::ErrorKind::StorageFull.into();
+            let failed = Err(StoreError::Io { verb: "write", path: place.path(), source });
+            return futures::future::ready(failed).boxed();
+        }
+        self.0.put(place, content)
+    }
+
+    fn alias<'a>(
+        &'a self,
+        place: &'a Place,
+        target: &'a Place,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.alias(place, target)
+    }
+
+    fn get<'a>(
+        &'a self,
+        path: &'a str,
+        digest: &'a Digest,
+    ) -> BoxFuture<'a, Result<bytes::Bytes, StoreError>> {
+        self.0.get(path, digest)
+    }
+
+    fn open<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<StoredFile, StoreError>> {
+        self.0.open(path)
+    }
+
+    fn collect<'a>(
+        &'a self,
+        current: &'a Place,
+        retention: Retention,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        self.0.collect(current, retention)
+    }
+
+    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.0.remove(place)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_disk_is_said_and_the_last_artifact_stays() {
+    let mut ground = Ground::idle().await;
+    let is_full = Arc::new(AtomicBool::new(false));
+    ground.workshop().artifacts = Arc::new(Full(ground.store.clone(), Arc::clone(&is_full)));
+    ground.commit("a", &[("app/a.yaml", &config_map_file("a", "1"))]);
+    ground.apply(namespace()).await;
+    ground.apply(repository()).await;
+    let one = kustomization("app", "app", json!({"interval": "1m"}));
+    ground.apply(one.clone()).await;
+    ground.start();
+    ground.until(&one, |it| said(it, "Ready").starts_with("True")).await;
+    is_full.store(true, Ordering::Relaxed);
+    let revision = ground.commit("b", &[("app/a.yaml", &config_map_file("a", "2"))]);
+    let words = "False ArchiveOperationFailed: unable to archive artifact to storage: cannot write";
+    let told = |it: &Value| {
+        let ready = said(it, "Ready");
+        ready.starts_with(words) && ready.ends_with("no storage space")
+    };
+    ground.until(&repository(), told).await;
+    sleep(Duration::from_mins(5)).await;
+    let ready = said(&ground.get(&one).await.unwrap(), "Ready");
+    assert!(ready.starts_with("True"), "the last artifact is still applied: {ready}");
+    is_full.store(false, Ordering::Relaxed);
+    let expected = format!("True ReconciliationSucceeded: Applied revision: {revision}");
+    ground.until_ready_says(&one, &expected).await;
 }
 
 /// Stopping takes two seconds at most, however long passes would like to wait, and nothing is lost by it.

@@ -116,8 +116,9 @@ mod tests {
             "{text}"
         );
         assert_eq!(get("/else").await.0, 404);
-        let posted = client.post(format!("http://{bound}/metrics")).send().await.unwrap();
-        assert_eq!(posted.status().as_u16(), 405);
+        let url = format!("http://{bound}/metrics").parse().unwrap();
+        let posted = client.execute(reqwest::Request::new(reqwest::Method::POST, url)).await;
+        assert_eq!(posted.unwrap().status().as_u16(), 405);
         serving.abort();
     }
 }

@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_base::clock::Clock;
 use sluice_cluster::Cluster;
-use sluice_controllers::artifacts::Local;
+use sluice_controllers::artifacts::{Local, Served};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
 use sluice_controllers::operation::Operation;
@@ -23,7 +23,8 @@ use sluice_runtime::lease::{Candidate, Held, Terms};
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::network::Network;
+use sluice_source::http::HttpOptions;
+use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::MemoryRegistry;
 use sluice_source::store::{MemoryStore, Retention};
 use sluice_source::tree::SourceTree;
@@ -197,4 +198,54 @@ async fn a_lease_that_is_lost_is_the_end() {
     let ended = tokio::time::timeout(Duration::from_secs(40), ours).await.unwrap().unwrap();
     assert!(ended.is_err(), "somebody else works now");
     assert_eq!(holder(&client, "kustomize-controller").await, "upstream");
+}
+
+/// A replica with a store and an address of its own, on the same repository.
+fn replica(of: &World, cluster: &Cluster, address: &str) -> World {
+    let mut replica = world(cluster);
+    replica.clock = Arc::clone(&of.clock);
+    replica.workshop.transport = Arc::clone(&of.workshop.transport);
+    replica.outside = of.outside.clone();
+    replica.workshop.advertised = address.to_owned();
+    let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
+    replica.packed = Arc::new(Served { local: Arc::clone(&replica.workshop.artifacts), client });
+    replica
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_leader_with_an_empty_store_goes_on_within_two_seconds() {
+    let (cluster, origin) = prepared().await;
+    let client = origin.client.clone();
+    // Nobody listens at either address.
+    let first = replica(&origin, &cluster, "127.0.0.1:1");
+    let second = replica(&origin, &cluster, "127.0.0.1:2");
+    let metrics = Arc::clone(&second.operation.metrics);
+    let leading = tokio::spawn(election("first").run(first, CancellationToken::new()));
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(ready(&client).await, (true, true));
+    let waiting = tokio::spawn(election("second").run(second, CancellationToken::new()));
+    sleep(Duration::from_secs(20)).await;
+    leading.abort();
+    let _ = leading.await;
+    for controller in ["source-controller", "kustomize-controller"] {
+        while holder(&client, controller).await != "second" {
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+    let led = Instant::now();
+    let sources = api(&client, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
+    loop {
+        let passed = metrics.render().lines().any(|line| {
+            line.starts_with("gotk_reconcile_duration_seconds_count{kind=\"Kustomization\"")
+        });
+        let source = sources.get("a").await.unwrap();
+        let url = source.data.pointer("/status/artifact/url").and_then(Value::as_str);
+        let is_moved = url.is_some_and(|url| url.starts_with("http://127.0.0.1:2/"));
+        if passed && is_moved && ready(&client).await == (true, true) {
+            break;
+        }
+        assert!(led.elapsed() <= Duration::from_secs(2), "{passed} {url:?}");
+        sleep(Duration::from_millis(50)).await;
+    }
+    waiting.abort();
 }
