@@ -12,7 +12,6 @@ use http_body_util::Full;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use sluice_api::shared::artifact::Artifact;
 use sluice_base::clock::Clock;
 use sluice_cluster::Cluster;
 use sluice_cluster::audit::{Event, Recorder};
@@ -20,6 +19,7 @@ use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::outside::Outside;
 use sluice_controllers::run::World;
+use sluice_controllers::sources::SourceArtifact;
 use sluice_controllers::sourcing::Workshop;
 use sluice_source::archive::{Modes, pack_with};
 use sluice_source::bucket::{MemoryBucket, MemoryBuckets};
@@ -58,7 +58,7 @@ struct OfService {
 impl Packed for OfService {
     fn fetch<'a>(
         &'a self,
-        artifact: &'a Artifact,
+        artifact: &'a SourceArtifact,
     ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
         let host = artifact.url.strip_prefix("http://").and_then(|rest| rest.split('/').next());
         let is_known = host.is_some_and(|host| self.hosts.iter().any(|it| it == host));
