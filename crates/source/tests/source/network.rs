@@ -446,7 +446,7 @@ async fn a_tarpit_does_not_hold_the_transfer_of_an_artifact() {
         });
         let url = format!("http://{address}/gitrepository/apps/web/1.tar.gz");
         let digest = format!("sha256:{}", "0".repeat(64));
-        let options = FetchOptions { retries: 0, ..FetchOptions::default() };
+        let options = FetchOptions::default();
         let fetch = async |purpose| {
             let client = client(&Network::new(), purpose);
             let fetching = sluice_source::client::fetch(&client, &url, &digest, &options);
@@ -467,7 +467,7 @@ async fn an_artifact_is_not_fetched_from_a_strange_host() {
     let (strange, asked) = server(fine(), false).await;
     let url = format!("http://{strange}/gitrepository/apps/web/1.tar.gz");
     let digest = format!("sha256:{}", "0".repeat(64));
-    let options = FetchOptions { retries: 0, ..FetchOptions::default() };
+    let options = FetchOptions::default();
     let own = vec!["*.flux-system.svc.cluster.local".parse().expect("a host")];
     for (artifact_hosts, requests) in [(Some(own), 0), (None, 1)] {
         let is_listed = artifact_hosts.is_none();
