@@ -14,6 +14,9 @@ use tower::ServiceExt as _;
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
+/// A header and its value, which need not be text.
+type Header<'a> = (&'a str, &'a [u8]);
+
 struct Answer {
     code: u16,
     text: String,
@@ -24,15 +27,16 @@ async fn send(
     cluster: &Cluster,
     method: &str,
     path: &str,
-    headers: &[(&str, &[u8])],
+    headers: &[Header<'_>],
     body: impl Into<Bytes>,
 ) -> Answer {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
-        request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
+        request = request.header(*name, HeaderValue::from_bytes(value).expect("a header"));
     }
-    let response = cluster.service().oneshot(request.body(Full::new(body.into())).unwrap()).await;
-    let response = response.unwrap();
+    let response =
+        cluster.service().oneshot(request.body(Full::new(body.into())).expect("a request")).await;
+    let response = response.expect("an answer");
     let code = response.status().as_u16();
     let mut body = response.into_body();
     let mut text = Vec::new();
@@ -196,7 +200,7 @@ async fn acting_as_an_account_gives_no_group() {
     )
     .await;
     let account: (&str, &[u8]) = ("impersonate-user", b"system:serviceaccount:default:default");
-    let cases: [(&[(&str, &[u8])], u16); 7] = [
+    let cases: [(&[Header<'_>], u16); 7] = [
         (&[EVE, account], 403),
         (&[EVE, account, ("impersonate-group", b"system:masters")], 403),
         (&[EVE, ("impersonate-user", b"admin")], 403),
@@ -241,13 +245,13 @@ async fn a_token_for_others_or_of_yesterday_opens_nothing() {
     assert_eq!(reach(&ask(json!({"audiences": ["vault"]})).await).await, 401);
     // Claims of another account under this signature, and no signature at all.
     let parts: Vec<&str> = good.split('.').collect();
-    let claims = base64_url(&parts[1], |claims| {
-        claims["sub"] = "system:serviceaccount:kube-system:admin".into()
+    let claims = base64_url(parts[1], |claims| {
+        claims["sub"] = "system:serviceaccount:kube-system:admin".into();
     });
     assert_eq!(reach(&format!("{}.{claims}.{}", parts[0], parts[2])).await, 401);
-    let none = base64_url(&parts[0], |header| header["alg"] = "none".into());
+    let none = base64_url(parts[0], |header| header["alg"] = "none".into());
     assert_eq!(reach(&format!("{none}.{}.", parts[1])).await, 401);
-    let hmac = base64_url(&parts[0], |header| header["alg"] = "HS256".into());
+    let hmac = base64_url(parts[0], |header| header["alg"] = "HS256".into());
     assert_eq!(reach(&format!("{hmac}.{}.{}", parts[1], parts[2])).await, 401);
     // A review for another audience does not vouch for it.
     let review = json!({"spec": {"token": good, "audiences": ["vault"]}});
@@ -266,7 +270,8 @@ async fn a_token_for_others_or_of_yesterday_opens_nothing() {
 fn base64_url(part: &str, change: impl FnOnce(&mut Value)) -> String {
     use base64::Engine as _;
     let engine = base64::engine::general_purpose::URL_SAFE_NO_PAD;
-    let mut value: Value = serde_json::from_slice(&engine.decode(part).unwrap()).unwrap();
+    let mut value: Value =
+        serde_json::from_slice(&engine.decode(part).expect("readable")).expect("readable");
     change(&mut value);
     engine.encode(value.to_string())
 }
@@ -402,7 +407,7 @@ async fn a_body_cannot_exhaust_the_server() {
     for _ in 0..200_000 {
         nested.extend_from_slice(b"\x0a\xff\xff\xff\x7f");
     }
-    let cases: [(&(&str, &[u8]), Bytes, &[u16]); 7] = [
+    let cases: [(&Header<'_>, Bytes, &[u16]); 7] = [
         (&json, Bytes::from(vec![b' '; 4 << 20]), &[413]),
         (&json, deep("[", "]").into(), &[400]),
         (&json, deep("{\"a\":", "}").into(), &[400, 413]),
@@ -449,7 +454,10 @@ async fn who_has_no_token_sees_nothing() {
     let mut anonymous = config.clone();
     anonymous["users"][0]["user"] = json!({});
     let read: kube::config::Kubeconfig = serde_json::from_value(anonymous).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(read, &Default::default()).await.unwrap();
+    let config =
+        kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default())
+            .await
+            .unwrap();
     let client = kube::Client::try_from(config).unwrap();
     for (path, code) in [
         ("/version", 200),

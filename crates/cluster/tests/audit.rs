@@ -23,7 +23,7 @@ async fn send(cluster: &Cluster, method: Method, path: &str, headers: &[(&str, &
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::new(body.to_owned().into())).unwrap();
+    let request = request.body(Full::new(body.to_owned().into())).expect("a request");
     if let Ok(response) = cluster.service().oneshot(request).await {
         let _ = tokio::time::timeout(Duration::from_secs(5), response.into_body().collect()).await;
     }
@@ -34,7 +34,7 @@ fn shown(event: &Event) -> Value {
     let mut value = event.to_value();
     for field in ["auditID", "requestReceivedTimestamp", "stageTimestamp", "kind", "apiVersion"] {
         assert!(!value[field].as_str().unwrap_or_default().is_empty(), "{field}: {value}");
-        value.as_object_mut().unwrap().remove(field);
+        value.as_object_mut().expect("an object").remove(field);
     }
     value
 }

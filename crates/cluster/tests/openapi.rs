@@ -21,8 +21,8 @@ async fn get(cluster: &Cluster, path: &str, accept: &str, known: Option<&str>) -
     if let Some(tag) = known {
         request = request.header("if-none-match", tag);
     }
-    let request = request.body(Full::<bytes::Bytes>::default()).unwrap();
-    let response = cluster.service().oneshot(request).await.unwrap();
+    let request = request.body(Full::<bytes::Bytes>::default()).expect("a request");
+    let response = cluster.service().oneshot(request).await.expect("an answer");
     let header = |name: &str| {
         let value = response.headers().get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()
@@ -49,8 +49,8 @@ async fn define(cluster: &Cluster) {
     let request = Request::post(path)
         .header("content-type", "application/json")
         .body(Full::new(definition.to_string().into()))
-        .unwrap();
-    assert_eq!(cluster.service().oneshot(request).await.unwrap().status(), 201);
+        .expect("a request");
+    assert_eq!(cluster.service().oneshot(request).await.expect("an answer").status(), 201);
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
 }
 
@@ -77,7 +77,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
                 0
             }
             1 => 8,
-            2 => usize::try_from(varint(&mut bytes)).unwrap(),
+            2 => usize::try_from(varint(&mut bytes)).expect("a length"),
             other => panic!("wire type {other}"),
         };
         let (value, rest) = bytes.split_at(length);
@@ -87,7 +87,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     out
 }
 
-fn one<'a>(bytes: &'a [u8], number: u64) -> &'a [u8] {
+fn one(bytes: &[u8], number: u64) -> &[u8] {
     fields(bytes).into_iter().find(|(found, _)| *found == number).map_or(&[], |(_, value)| value)
 }
 

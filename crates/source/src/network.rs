@@ -91,17 +91,16 @@ impl Network {
         let key = (purpose, options.clone());
         let clients = || self.shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = clients().get(&key).cloned();
-        let inner = match kept {
-            Some(client) => client,
-            None => {
-                let client = self.build(purpose, options)?;
-                let mut clients = clients();
-                if clients.len() >= CLIENTS_KEPT {
-                    clients.clear();
-                }
-                clients.insert(key, client.clone());
-                client
+        let inner = if let Some(client) = kept {
+            client
+        } else {
+            let client = self.build(purpose, options)?;
+            let mut clients = clients();
+            if clients.len() >= CLIENTS_KEPT {
+                clients.clear();
             }
+            clients.insert(key, client.clone());
+            client
         };
         Ok(Client::new(inner, self.clone(), purpose))
     }

@@ -112,8 +112,7 @@ fn escaped(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     let is_step = |part: &&str| matches!(*part, "" | "." | "..");
     let encode = |part: &&str| sluice_cloud::encoded(part);
-    (!parts.iter().any(|part| is_step(part)))
-        .then(|| parts.iter().map(encode).collect::<Vec<_>>().join("/"))
+    (!parts.iter().any(is_step)).then(|| parts.iter().map(encode).collect::<Vec<_>>().join("/"))
 }
 
 #[cfg(test)]

@@ -83,19 +83,16 @@ impl BucketNetwork {
     fn gcs(&self, address: &BucketAddress) -> Result<Gcs, BucketError> {
         let wire = self.wire(&address.http)?;
         let identity = identity_of(address)?.clone();
-        let teller = match &address.auth {
-            BucketAuth::Secret { data, .. } => {
-                let key = text(data, "serviceaccount");
-                let credentials = GcpCredentials::read(key.as_bytes()).map_err(|error| {
-                    BucketError(format!("failed to create Google credentials from secret: {error}"))
-                })?;
-                Teller::Secret(credentials, identity.clone())
-            }
-            _ => {
-                let tls = &address.http.tls;
-                tls.check_for_cloud().map_err(|error| BucketError(error.to_string()))?;
-                Teller::Identity(identity.clone())
-            }
+        let teller = if let BucketAuth::Secret { data, .. } = &address.auth {
+            let key = text(data, "serviceaccount");
+            let credentials = GcpCredentials::read(key.as_bytes()).map_err(|error| {
+                BucketError(format!("failed to create Google credentials from secret: {error}"))
+            })?;
+            Teller::Secret(credentials, identity.clone())
+        } else {
+            let tls = &address.http.tls;
+            tls.check_for_cloud().map_err(|error| BucketError(error.to_string()))?;
+            Teller::Identity(identity.clone())
         };
         let emulator = identity.asking().environment.get("STORAGE_EMULATOR_HOST").map(|host| {
             if host.contains("://") { host.to_owned() } else { format!("http://{host}") }

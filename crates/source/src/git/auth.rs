@@ -172,7 +172,7 @@ impl fmt::Debug for GitAuth {
             .field("known_hosts", &self.known_hosts.len())
             .field("tls", &self.tls)
             .field("proxy", &self.proxy)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

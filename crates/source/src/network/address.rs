@@ -60,15 +60,14 @@ fn of_v4(address: Ipv4Addr) -> AddressClass {
         (0, ..) => AddressClass::Unspecified,
         (224..=239, ..) => AddressClass::Multicast,
         // Private use, carriers, assignments of protocols, documentation, benchmarks, reserved, broadcast.
-        (10, ..)
+        (10 | 240..=255, ..)
         | (172, 16..=31, _)
         | (192, 168, _)
         | (100, 64..=127, _)
         | (192, 0, 0 | 2)
         | (198, 18 | 19, _)
         | (198, 51, 100)
-        | (203, 0, 113)
-        | (240..=255, ..) => AddressClass::Private,
+        | (203, 0, 113) => AddressClass::Private,
         _ => AddressClass::Public,
     }
 }

@@ -230,10 +230,10 @@ impl Policy {
                     return refused(Rule::SpecNotListed);
                 }
             }
-            Purpose::Artifact => {
-                if self.artifact_hosts.as_ref().is_some_and(|hosts| !matches(hosts)) {
-                    return refused(Rule::ArtifactNotListed);
-                }
+            Purpose::Artifact
+                if self.artifact_hosts.as_ref().is_some_and(|hosts| !matches(hosts)) =>
+            {
+                return refused(Rule::ArtifactNotListed);
             }
             _ => {}
         }

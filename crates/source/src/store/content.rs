@@ -99,7 +99,10 @@ fn cut(
     length: u64,
 ) -> BoxStream<'static, io::Result<Bytes>> {
     stream::try_unfold((all, start, length), |(mut all, mut skip, left)| async move {
-        while left > 0 {
+        if left == 0 {
+            return Ok(None);
+        }
+        loop {
             let Some(mut piece) = all.try_next().await? else { return Ok(None) };
             let size = piece.len() as u64;
             if size <= skip {
@@ -111,7 +114,6 @@ fn cut(
             let left = left - wanted as u64;
             return Ok(Some((piece.slice(..wanted), (all, 0, left))));
         }
-        Ok(None)
     })
     .boxed()
 }

@@ -97,7 +97,7 @@ pub(crate) const RIGHTS: &[Right] = &[
     right(
         FLUX_SOURCES,
         &["externalartifacts"],
-        &["create", "delete", "list", "patch", "watch"],
+        &["create", "delete", "get", "list", "patch", "watch"],
         "what the generators make",
         When::Runs(Watcher),
     ),

@@ -83,7 +83,10 @@ mod tests {
         assert_eq!(
             told("resources:\n- web.yaml\nnamePrefx: a-\n"),
             "error: invalid Kustomization: json: unknown field \"namePrefx\"\n  \
-             kustomization.yaml:3:1\n"
+             kustomization.yaml:3:1\n\
+             error: must build at directory: not a valid directory: evalsymlink failure on \
+             '/app/web.yaml' : lstat /app/web.yaml: no such file or directory\n  \
+             kustomization.yaml:2:3\nhint: there is neither a file nor a directory 'web.yaml'\n"
         );
     }
 
