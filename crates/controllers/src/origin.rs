@@ -156,7 +156,10 @@ fn address(text: &str) -> String {
     let port = port.map_or_else(String::new, |port| format!(":{port}"));
     let path: Vec<&str> = url.path().split('/').filter(|part| !part.is_empty()).collect();
     let path = path.join("/");
-    format!("{host}{port}/{}", path.strip_suffix(".git").unwrap_or(&path))
+    let path = path.strip_suffix(".git").unwrap_or(&path);
+    // A query may name another repository; a fragment is none of the server's business, and is kept all the same.
+    let rest = url.as_str().find(['?', '#']).and_then(|at| url.as_str().get(at..));
+    format!("{host}{port}/{path}{}", rest.unwrap_or_default())
 }
 
 /// The reference that is followed; a branch and its full name are the same.

@@ -196,7 +196,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let stop = CancellationToken::new();
     let working = async {
         if let Some(election) = election {
-            return election.run(world, stop.clone()).await;
+            return Box::pin(election.run(world, stop.clone())).await;
         }
         run_controllers(world, stop.clone()).await;
         Ok(())

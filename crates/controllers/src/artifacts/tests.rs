@@ -17,6 +17,7 @@ use sluice_source::http::HttpOptions;
 use sluice_source::network::{Network, Purpose};
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore as _, MemoryStore};
+use sluice_source::tree::SourceTree;
 
 use super::{ArtifactError, Artifacts, Local, Packed, Served, inside};
 use crate::compute::Compute;
@@ -137,7 +138,7 @@ impl Packed for Packs {
         &'a self,
         artifact: &'a SourceArtifact,
     ) -> BoxFuture<'a, Result<bytes::Bytes, ArtifactError>> {
-        let packed = sluice_source::archive::pack(&Default::default(), |_, _| false).unwrap();
+        let packed = sluice_source::archive::pack(&SourceTree::default(), |_, _| false).unwrap();
         let missing = Err(ArtifactError::Missing(String::new()));
         futures::future::ready(artifact.place().map_or(missing, |_| Ok(packed))).boxed()
     }

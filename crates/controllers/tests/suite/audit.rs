@@ -253,10 +253,9 @@ fn is_by(event: &Event, actor: Actor, namespace: &str) -> bool {
     };
     match (actor, &acting) {
         (Actor::Controllers, acting) => acting.is_none(),
-        (Actor::Applier, Some(acting)) => is_account(acting),
+        (Actor::Applier | Actor::Anyone, Some(acting)) => is_account(acting),
         (Actor::Applier, None) => false,
         (Actor::Anyone, None) => true,
-        (Actor::Anyone, Some(acting)) => is_account(acting),
     }
 }
 

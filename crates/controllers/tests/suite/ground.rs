@@ -289,7 +289,7 @@ impl Ground {
 
     /// Artifacts are served at an address, and fetched as `sluice serve` does it.
     pub(crate) fn by_address(&mut self, address: &str) {
-        self.world.workshop.advertised = address.to_owned();
+        address.clone_into(&mut self.world.workshop.advertised);
         let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
         self.world.packed = Arc::new(Served { local: self.store.clone(), client });
     }

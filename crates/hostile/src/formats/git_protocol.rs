@@ -25,7 +25,9 @@ fn line(text: &str) -> Vec<u8> {
 
 fn lines(first: u8, texts: &[&str]) -> Vec<u8> {
     let mut out = vec![first];
-    texts.iter().for_each(|text| out.extend(line(text)));
+    for text in texts {
+        out.extend(line(text));
+    }
     out.extend(b"0000");
     out
 }
@@ -48,7 +50,9 @@ fn seeds() -> Vec<Vec<u8>> {
 /// Many numbered lines in one message.
 fn flood(first: u8, start: &[&str], text: &str, count: usize) -> Vec<u8> {
     let mut out = vec![first];
-    start.iter().for_each(|text| out.extend(line(text)));
+    for text in start {
+        out.extend(line(text));
+    }
     for number in 0..count {
         out.extend(line(&text.replace("{n}", &number.to_string())));
     }

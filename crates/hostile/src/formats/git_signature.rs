@@ -23,7 +23,7 @@ fn parse(input: &[u8]) -> Outcome {
     let id = ObjectId::of(ObjectKind::Commit, b"");
     let plain = format!("tree {id}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nm\n");
     let mut commit = Commit::parse(id, plain.as_bytes()).map_err(reason)?;
-    commit.signature = signature.to_owned();
+    signature.clone_into(&mut commit.signature);
     let checkout = Checkout {
         commit,
         reference: String::new(),

@@ -250,7 +250,8 @@ fn with_submodules(
     let mut text = String::new();
     let mut data = Vec::new();
     for path in paths {
-        text.push_str(&format!("[submodule \"{name}{path}\"]\n\tpath = {path}\n\turl = {url}\n"));
+        let section = format!("[submodule \"{name}{path}\"]\n\tpath = {path}\n\turl = {url}\n");
+        text.push_str(&section);
     }
     let modules = repository.add_object(ObjectKind::Blob, text);
     let mut entry = |mode: &str, path: &str, id: ObjectId| {

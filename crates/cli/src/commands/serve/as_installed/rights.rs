@@ -116,10 +116,11 @@ fn document() -> String {
         - `flux-edit` and `flux-view` are aggregated to `edit` and `view`; they name Flux's kinds and no `/status`, which only controllers write.\n",
     );
     for component in Component::ALL {
-        out.push_str(&format!(
+        let heading = format!(
             "\n## {}\n\n| group | resources | verbs | where | for |\n|---|---|---|---|---|\n",
             component.name()
-        ));
+        );
+        out.push_str(&heading);
         for right in RIGHTS.iter().filter(|right| right.when.component() == component) {
             let group = if right.group.is_empty() { "core" } else { right.group };
             let place = match right.place {
@@ -131,12 +132,13 @@ fn document() -> String {
                 When::RunsWithWatcher(_) => " (with source-watcher)",
                 When::RunsWithTokens(_) => " (with `--workload-identity`)",
             };
-            out.push_str(&format!(
+            let row = format!(
                 "| {group} | {} | {} | {place} | {}{condition} |\n",
                 right.resources.join(", "),
                 right.verbs.join(", "),
                 right.why
-            ));
+            );
+            out.push_str(&row);
         }
     }
     out

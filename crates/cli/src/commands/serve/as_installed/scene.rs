@@ -167,7 +167,8 @@ impl Installation {
         };
         let (election, stop) = (election.expect("leases are asked for"), self.stop.clone());
         self.running.push(tokio::spawn(async move {
-            election.run(world, stop).await.map_err(|it| it.message().to_owned()).unwrap();
+            let led = Box::pin(election.run(world, stop)).await;
+            led.map_err(|it| it.message().to_owned()).unwrap();
         }));
     }
 
@@ -301,16 +302,16 @@ impl Installation {
         }
         let password =
             json!({"username": "u", "password": "p", "accesskey": "a", "secretkey": "s"});
-        self.apply(&place(secret("git", password, "Opaque"))).await;
+        self.apply(&place(secret("git", &password, "Opaque"))).await;
         let login = json!({".dockerconfigjson": "{\"auths\":{\"r.test\":{\"username\":\"u\",\"password\":\"p\"}}}"});
-        self.apply(&place(secret("registry", login, "kubernetes.io/dockerconfigjson"))).await;
+        self.apply(&place(secret("registry", &login, "kubernetes.io/dockerconfigjson"))).await;
         self.apply(&place(secret(
             "sops",
-            json!({"one.agekey": golden("keys/one.agekey")}),
+            &json!({"one.agekey": golden("keys/one.agekey")}),
             "Opaque",
         )))
         .await;
-        self.apply(&place(secret("more", json!({"b": "2"}), "Opaque"))).await;
+        self.apply(&place(secret("more", &json!({"b": "2"}), "Opaque"))).await;
         self.apply(&place(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "values"}, "data": {"a": "1"}}))).await;
 
         let web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: web:1}]}\n";
@@ -501,7 +502,7 @@ pub(super) fn kustomization(name: &str, path: &str, spec: Value) -> Value {
     object
 }
 
-fn secret(name: &str, data: Value, kind: &str) -> Value {
+fn secret(name: &str, data: &Value, kind: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": kind, "stringData": data})
 }
 
