@@ -17,7 +17,7 @@ pub(super) struct Storage {
     pub(super) path: PathBuf,
     /// Held as long as the process lives; another process is told about, not kept out: replicas that elect a
     /// leader may share a volume.
-    lock: Option<File>,
+    _lock: Option<File>,
 }
 
 /// Makes a directory ready for artifacts.
@@ -42,7 +42,7 @@ pub(super) fn prepare(
         }
     }
     let lock = lock(&path);
-    Ok(Storage { path, lock })
+    Ok(Storage { path, _lock: lock })
 }
 
 /// The state directory of the user, as the XDG base directory specification has it.
@@ -213,8 +213,9 @@ mod tests {
         let open = std::fs::Permissions::from_mode(0o2775);
         std::fs::set_permissions(directory.path(), open).unwrap();
         let first = prepare(Some(directory.path().into()), |_| None).unwrap_or_else(|_| panic!());
-        assert!(first.lock.is_some());
+        assert!(matches!(first, Storage { _lock: Some(_), .. }));
         let second = prepare(Some(directory.path().into()), |_| None).unwrap_or_else(|_| panic!());
-        assert!(second.lock.is_none(), "the other one has it, and that is said");
+        let has_lock = matches!(second, Storage { _lock: Some(_), .. });
+        assert!(!has_lock, "the other one has it, and that is said");
     }
 }
