@@ -22,11 +22,14 @@ const SLOW: Duration = Duration::from_secs(5);
 /// What tokio gives its workers.
 const STACK: usize = 2 << 20;
 
+/// What is given the mutated bytes.
+type Parser<'t> = dyn Fn(&[u8]) + Sync + 't;
+
 /// Something that must never panic, and the inputs that others grow out of.
 struct Target<'t> {
     name: &'t str,
     seeds: Vec<Vec<u8>>,
-    run: Box<dyn Fn(&[u8]) + Sync + 't>,
+    run: Box<Parser<'t>>,
     executions: AtomicU64,
     nanoseconds: AtomicU64,
 }

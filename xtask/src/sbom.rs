@@ -151,7 +151,7 @@ fn serial(content: &[u8]) -> String {
     bytes.copy_from_slice(&Sha256::digest(content)[..16]);
     bytes[6] = (bytes[6] & 0x0f) | 0x80;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
     let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
     format!("urn:uuid:{}", parts.join("-"))
 }

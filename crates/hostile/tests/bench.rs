@@ -20,7 +20,7 @@ const MEMORY: u64 = 256 << 20;
 const STACK: u64 = 2 << 20;
 const CPU: u64 = 60;
 /// For processes that wait for something; the machine may be busy.
-const DEADLINE: Duration = Duration::from_secs(300);
+const DEADLINE: Duration = Duration::from_mins(5);
 /// An input may be as large, so that what it makes of a parser is the parser's fault.
 const LARGEST_INPUT: usize = 5 << 20;
 /// As many inputs there are at least.
