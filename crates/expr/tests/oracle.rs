@@ -298,6 +298,12 @@ fn every_recorded_question_is_answered_as_upstream_answered_it() {
     let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(compare).unwrap();
     let (total, costed, wrong) = thread.join().unwrap();
     println!("{} of {total} answered alike, {costed} of them with a cost", total - wrong.len());
+    // Upstream takes 249 loops in each other. Ours takes 166: more would not fit on the stack of a worker.
+    let is_known = |it: &String| {
+        it.contains("[1].all(x, [1].all(x, ") && it.contains("max recursion depth exceeded")
+    };
+    let (known, wrong): (Vec<String>, Vec<String>) = wrong.into_iter().partition(is_known);
+    assert_eq!(known.len(), 1, "a listed difference is equal now");
     assert!(wrong.is_empty(), "{} of {total} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(total > 2000, "the recordings are there");
 }

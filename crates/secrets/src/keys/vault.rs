@@ -110,7 +110,8 @@ impl VaultKey<'_> {
 /// upwards and empty ones are refused, and no sign in it ends the path.
 fn escaped(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
-    let is_step = |part: &&str| matches!(*part, "" | "." | "..");
+    // A percent sign could be decoded twice on the way.
+    let is_step = |part: &&str| matches!(*part, "" | "." | "..") || part.contains('%');
     let encode = |part: &&str| sluice_cloud::encoded(part);
     (!parts.iter().any(is_step)).then(|| parts.iter().map(encode).collect::<Vec<_>>().join("/"))
 }

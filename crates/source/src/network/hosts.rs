@@ -71,14 +71,14 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
 }
 
 fn named(host: &str) -> Option<Host> {
+    if host == "*" {
+        return Some(Host::Any);
+    }
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let is_name = |name: &str| {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         !name.is_empty() && name.bytes().all(is_letter)
     };
-    if host == "*" {
-        return Some(Host::Any);
-    }
     if let Some(domain) = host.strip_prefix("*.") {
         return is_name(domain).then(|| Host::Below(domain.to_owned()));
     }
