@@ -6,7 +6,7 @@ use clap::Args;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use sluice_base::duration::GoDuration;
-use sluice_controllers::outside::cluster_client;
+use sluice_controllers::egress::cluster_client;
 use sluice_source::network::{Network, Purpose};
 
 use crate::kubeconfig;

@@ -63,18 +63,22 @@ impl Clouds {
 
     /// The controllers themselves.
     pub fn controller(&self) -> CloudIdentity {
-        CloudIdentity { shared: Arc::clone(&self.0), who: Who::Controller, audiences: Vec::new() }
+        CloudIdentity {
+            shared: Arc::clone(&self.0),
+            identity: Identity::Controller,
+            audiences: Vec::new(),
+        }
     }
 
     /// An identity that is given nothing, and why. What needs no identity works nevertheless.
     pub fn refused(&self, why: String) -> CloudIdentity {
-        CloudIdentity { who: Who::Nobody(why), ..self.controller() }
+        CloudIdentity { identity: Identity::Nobody(why), ..self.controller() }
     }
 
     /// A service account; `is_default` where nobody named it and the operator's flag did.
     pub fn account(&self, namespace: &str, name: &str, is_default: bool) -> CloudIdentity {
         let account = AccountName { namespace: namespace.to_owned(), name: name.to_owned() };
-        CloudIdentity { who: Who::Account { account, is_default }, ..self.controller() }
+        CloudIdentity { identity: Identity::Account { account, is_default }, ..self.controller() }
     }
 
     /// The service account that is named, or else the operator's default, or else the controllers, unless
@@ -103,7 +107,7 @@ impl fmt::Debug for Clouds {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Who {
+enum Identity {
     Controller,
     Account {
         account: AccountName,
@@ -118,14 +122,14 @@ enum Who {
 #[derive(Clone)]
 pub struct CloudIdentity {
     shared: Arc<Shared>,
-    who: Who,
+    identity: Identity,
     /// Audiences of tokens of this cluster, if they differ from the provider's default.
     audiences: Vec<String>,
 }
 
 impl PartialEq for CloudIdentity {
     fn eq(&self, other: &Self) -> bool {
-        (&self.who, &self.audiences) == (&other.who, &other.audiences)
+        (&self.identity, &self.audiences) == (&other.identity, &other.audiences)
     }
 }
 
@@ -133,7 +137,7 @@ impl Eq for CloudIdentity {}
 
 impl fmt::Debug for CloudIdentity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("CloudIdentity").field(&self.who).finish()
+        formatter.debug_tuple("CloudIdentity").field(&self.identity).finish()
     }
 }
 
@@ -237,10 +241,12 @@ impl CloudIdentity {
         client: &str,
         scope: &str,
     ) -> Result<Lasting<Redacted<String>>, CloudError> {
-        let why = match &self.who {
-            Who::Controller => return azure::of_machine(&self.asking(), scope, client).await,
-            Who::Account { account, .. } => format!("service account '{account}' is to be used"),
-            Who::Nobody(why) => why.clone(),
+        let why = match &self.identity {
+            Identity::Controller => return azure::of_machine(&self.asking(), scope, client).await,
+            Identity::Account { account, .. } => {
+                format!("service account '{account}' is to be used")
+            }
+            Identity::Nobody(why) => why.clone(),
         };
         Err(CloudError(format!(
             "the Secret names only an identity of the machine, '{client}', which is the controllers' own: {why}"
@@ -383,18 +389,18 @@ impl CloudIdentity {
         purpose: &[(&str, &str)],
         make: impl Future<Output = Result<Lasting<T>, CloudError>>,
     ) -> Result<T, CloudError> {
-        let who = format!("{:?}", self.who);
-        let mut parts = vec![("who", who.as_str())];
+        let identity = format!("{:?}", self.identity);
+        let mut parts = vec![("identity", identity.as_str())];
         parts.extend_from_slice(purpose);
         self.shared.keep.get(hashed(&parts), make).await.map(|kept| kept.value)
     }
 
     /// The service account and who it is to a cloud; nothing for the controllers.
     async fn subject(&self, provider: Provider) -> Result<Option<Subject>, CloudError> {
-        let (account, is_default) = match &self.who {
-            Who::Controller => return Ok(None),
-            Who::Nobody(why) => return Err(CloudError(why.clone())),
-            Who::Account { account, is_default } => (account, is_default),
+        let (account, is_default) = match &self.identity {
+            Identity::Controller => return Ok(None),
+            Identity::Nobody(why) => return Err(CloudError(why.clone())),
+            Identity::Account { account, is_default } => (account, is_default),
         };
         let found = self.shared.parts.accounts.annotations(account).await;
         let annotations = found.map_err(|error| {

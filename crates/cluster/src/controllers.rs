@@ -2,7 +2,7 @@
 //!
 //! All controllers of a cluster run in one task, one reconcile at a time, in the order of a queue
 //! that is sorted by due time and then by arrival. So a run on a paused runtime is the same every
-//! time. They write through the same door as everybody else ([`Control`]) and look at nothing but
+//! time. They write through the same API as every client ([`Control`]) and look at nothing but
 //! the store.
 //!
 //! A controller is a file: what wakes it ([`Controller::wakes`]) and what it does about one object
@@ -98,7 +98,7 @@ pub(crate) trait Controller: Send + Sync {
         (Duration::from_millis(5), Duration::from_millis(30))
     }
 
-    /// Brings the world a step nearer to what one object wants. Idempotent; called again after a
+    /// A reconciler: one pass over one object. Idempotent; called again after a
     /// failed write.
     fn reconcile<'a>(&'a self, control: &'a Control, key: &'a Key) -> Reconcile<'a>;
 }

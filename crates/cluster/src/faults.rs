@@ -66,7 +66,7 @@ pub struct Faults {
 }
 
 /// A request as rules look at it.
-pub(crate) struct Looked<'r> {
+pub(crate) struct MatchedRequest<'r> {
     pub(crate) info: &'r RequestInfo,
     /// The kind that the path is about; nothing for discovery and its like.
     pub(crate) kind: Option<&'r str>,
@@ -78,7 +78,7 @@ pub(crate) struct Looked<'r> {
 
 /// What is to happen to one request.
 #[derive(Debug, Default)]
-pub(crate) struct Fate {
+pub(crate) struct FaultPlan {
     /// How long it takes to arrive.
     pub(crate) delay: Duration,
     /// How it fails before anything is done.
@@ -145,13 +145,13 @@ impl Faults {
     }
 
     /// What is to happen to a request.
-    pub(crate) fn fate(&self, request: &Looked<'_>) -> Fate {
-        let mut fate = Fate::default();
+    pub(crate) fn plan(&self, request: &MatchedRequest<'_>) -> FaultPlan {
+        let mut plan = FaultPlan::default();
         for installed in &mut self.lock().installed {
             if !installed.rule.is_about(request, installed.fired) {
                 continue;
             }
-            let decided = fate.refusal.is_some() || fate.lost;
+            let decided = plan.refusal.is_some() || plan.lost;
             if decided && installed.rule.fault.is_failure() {
                 continue;
             }
@@ -159,14 +159,14 @@ impl Faults {
                 continue;
             }
             installed.fired += 1;
-            fate.suffer(&installed.rule.fault, request, &installed.random);
+            plan.suffer(&installed.rule.fault, request, &installed.random);
         }
-        fate
+        plan
     }
 }
 
-impl Fate {
-    fn suffer(&mut self, fault: &Fault, request: &Looked<'_>, random: &Random) {
+impl FaultPlan {
+    fn suffer(&mut self, fault: &Fault, request: &MatchedRequest<'_>, random: &Random) {
         let answer = |status: Status| Some(Refusal::Answer(Box::new(status)));
         match fault {
             Fault::Delay { least, most } => self.delay += between(*least, *most, random),

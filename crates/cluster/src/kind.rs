@@ -31,11 +31,11 @@ pub struct Context<'a> {
     /// Nothing that this request allocates may be kept.
     pub dry_run: bool,
     /// The rest of the cluster.
-    pub world: &'a dyn World,
+    pub view: &'a dyn ClusterView,
 }
 
 /// A read-only look at the rest of the cluster, and its sources of chance and of addresses.
-pub trait World {
+pub trait ClusterView {
     /// The object, in its storage version.
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, of one namespace or (with `None`) of all, in key order.

@@ -68,7 +68,7 @@ pub use service::ClusterService;
 use crate::audit::{Audit, Sink};
 use crate::auth::User;
 use crate::faults::{Faults, Rule};
-use crate::service::Door;
+use crate::service::Origin;
 use crate::state::State;
 
 /// The moment at which clusters start that are not told otherwise: 2026-01-01.
@@ -200,7 +200,7 @@ impl Cluster {
     /// The API server for clients in this process. A request without credentials is the
     /// administrator's.
     pub fn service(&self) -> ClusterService {
-        ClusterService::new(self.state.clone(), Door::InProcess)
+        ClusterService::new(self.state.clone(), Origin::InProcess)
     }
 
     /// What goes wrong between clients and this cluster.

@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::Cluster;
 use crate::auth::Authority;
-use crate::service::{ClusterService, Door};
+use crate::service::{ClusterService, Origin};
 
 /// How long a client may take to greet, and to send the head of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -128,7 +128,7 @@ impl Cluster {
             "contexts": [{"name": "sluice", "context": {"cluster": "sluice", "user": "admin"}}],
             "current-context": "sluice",
         });
-        let service = ClusterService::new(self.state.clone(), Door::Socket);
+        let service = ClusterService::new(self.state.clone(), Origin::Socket);
         Ok(Served { address, kubeconfig, listener, acceptor, service })
     }
 }

@@ -19,7 +19,7 @@ use crate::audit::Trail;
 use crate::auth::{Attributes, User};
 use crate::body::{self, Body};
 use crate::call::Call;
-use crate::faults::{ConnectionLost, Fate, Looked, Refusal, gone};
+use crate::faults::{ConnectionLost, FaultPlan, MatchedRequest, Refusal, gone};
 use crate::negotiate::{self, Encoding};
 use crate::request::{Query, RequestInfo, percent_decode};
 use crate::state::State;
@@ -55,7 +55,7 @@ struct Arrived<'a> {
 
 /// How a request reached the server, which decides what an absent credential means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Origin {
     /// From within the process: the administrator, unless the request says otherwise.
     InProcess,
     /// Over a socket: anonymous, unless the request carries a credential.
@@ -66,14 +66,14 @@ pub(crate) enum Door {
 #[derive(Clone)]
 pub struct ClusterService {
     state: Arc<State>,
-    door: Door,
+    origin: Origin,
     /// The other end of the connection; none within the process.
     peer: Option<IpAddr>,
 }
 
 impl ClusterService {
-    pub(crate) fn new(state: Arc<State>, door: Door) -> Self {
-        Self { state, door, peer: None }
+    pub(crate) fn new(state: Arc<State>, origin: Origin) -> Self {
+        Self { state, origin, peer: None }
     }
 
     /// The same for one connection.
@@ -135,15 +135,15 @@ impl ClusterService {
     ) -> Result<Response<Body>, Failed> {
         let state = self.state.clone();
         let headers = &request.parts.headers;
-        let user = auth::authenticate(&state, self.door, headers)?;
+        let user = auth::authenticate(&state, self.origin, headers)?;
         trail.authenticated(&user);
         let (user, is_impersonated) = auth::impersonate(&state, user, headers)?;
         if is_impersonated {
             trail.impersonated(&user);
         }
-        let fate = fate(&state, &request.info, &user.name, headers);
-        pause(fate.delay).await;
-        match fate.refusal {
+        let plan = plan(&state, &request.info, &user.name, headers);
+        pause(plan.delay).await;
+        match plan.refusal {
             None => {}
             Some(Refusal::Answer(status)) => return Err(Failed::Told(status)),
             Some(Refusal::Reset) => {
@@ -155,12 +155,12 @@ impl ClusterService {
             }
         }
         let answered = serve(state, request, user, trail).await;
-        pause(fate.slow).await;
-        if fate.lost {
+        pause(plan.slow).await;
+        if plan.lost {
             let answer = Some(answered.map(Box::new).map_err(Box::new));
             return Err(Failed::Lost { why: ConnectionLost::AnswerLost, answer });
         }
-        Ok(fate.shorten(answered?))
+        Ok(plan.shorten(answered?))
     }
 }
 
@@ -172,10 +172,10 @@ async fn pause(time: Duration) {
 }
 
 /// What goes wrong with a request.
-fn fate(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap) -> Fate {
+fn plan(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap) -> FaultPlan {
     let agent = headers.get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let resource = state.registry.find(&info.group, &info.version, &info.resource);
-    state.faults.fate(&Looked {
+    state.faults.plan(&MatchedRequest {
         info,
         kind: resource.as_ref().map(|resource| resource.kind.as_str()),
         user,

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 /// How stable a version is, then its numbers; words come last, by name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Rank<'a> {
-    Word(std::cmp::Reverse<&'a str>),
+    NewEvent(std::cmp::Reverse<&'a str>),
     Numbered { stability: u8, major: u64, minor: u64 },
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn compare(left: &str, right: &str) -> Ordering {
 }
 
 fn rank(version: &str) -> Rank<'_> {
-    let word = || Rank::Word(std::cmp::Reverse(version));
+    let word = || Rank::NewEvent(std::cmp::Reverse(version));
     let Some(rest) = version.strip_prefix('v') else { return word() };
     let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let Ok(major) = rest[..digits].parse() else { return word() };

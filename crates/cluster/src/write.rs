@@ -20,7 +20,7 @@ use serde_json::Value;
 use sluice_base::clock::Clock as _;
 
 use crate::auth::User;
-use crate::kind::{Context, World};
+use crate::kind::{ClusterView, Context};
 use crate::resource::Resource;
 use crate::state::State;
 use crate::store::GroupResource;
@@ -62,7 +62,7 @@ impl Writer<'_> {
             subresource: self.subresource,
             user: &self.user.name,
             dry_run: self.dry_run,
-            world: self.state,
+            view: self.state,
         }
     }
 
@@ -82,7 +82,7 @@ impl Writer<'_> {
     }
 }
 
-impl World for State {
+impl ClusterView for State {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let key = crate::store::key(namespace, name);
         let stored = self.store.get(&GroupResource::new(group, resource), &key)?;

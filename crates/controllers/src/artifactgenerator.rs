@@ -26,7 +26,7 @@ use sluice_runtime::worker::Reconcile;
 
 use crate::context::Context;
 use crate::sources::Sources;
-use crate::sourcing::{Workshop, is_due};
+use crate::sourcing::{SourceBackends, is_due};
 use crate::waking::{Consumes, Wakes};
 use pass::Pass;
 
@@ -36,7 +36,7 @@ const MANAGER: &str = "source-watcher";
 /// The controller of ArtifactGenerators.
 pub struct ArtifactGenerators {
     context: Context,
-    workshop: Workshop,
+    backends: SourceBackends,
     sources: Arc<Sources>,
     store: Arc<Store<ArtifactGenerator>>,
     queue: Arc<Queue>,
@@ -47,12 +47,12 @@ impl ArtifactGenerators {
     /// A controller over these stores. The changes that the watches tell of have to be handed to it.
     pub fn new(
         context: Context,
-        workshop: Workshop,
+        backends: SourceBackends,
         sources: Arc<Sources>,
         queue: Arc<Queue>,
     ) -> Self {
         let (store, index) = (Arc::default(), Index::default());
-        Self { context, workshop, sources, store, queue, index }
+        Self { context, backends, sources, store, queue, index }
     }
 
     /// The ArtifactGenerators of the cluster.

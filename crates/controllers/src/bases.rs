@@ -11,7 +11,7 @@ use sluice_source::git::{CloneRequest, Cloned, GitAuth, Reference, clone};
 use sluice_source::network::Purpose;
 
 use crate::artifacts::ArtifactTree;
-use crate::outside::Outside;
+use crate::egress::Egress;
 
 /// How long a repository may take.
 const TIMEOUT: Duration = Duration::from_secs(27);
@@ -49,7 +49,7 @@ impl Bases {
     }
 
     /// Fetches what a build needed; gives whether there was anything, so that building is worth another try.
-    pub async fn fetch(&self, outside: &Outside) -> bool {
+    pub async fn fetch(&self, egress: &Egress) -> bool {
         let (files, repositories) = {
             let known = self.known();
             let files = known.files.iter().filter(|(_, got)| got.is_none());
@@ -59,11 +59,11 @@ impl Bases {
             (files, repositories)
         };
         for url in &files {
-            let got = file(&*outside.content, url).await;
+            let got = file(&*egress.content, url).await;
             self.known().files.insert(url.clone(), Some(got));
         }
         for which in &repositories {
-            let got = repository(outside, which).await;
+            let got = repository(egress, which).await;
             self.known().repositories.insert(which.clone(), Some(got));
         }
         !files.is_empty() || !repositories.is_empty()
@@ -138,7 +138,7 @@ async fn file(web: &dyn Http, url: &str) -> Result<Vec<u8>, RemoteError> {
 }
 
 async fn repository(
-    outside: &Outside,
+    egress: &Egress,
     (url, reference, submodules): &Which,
 ) -> Result<Arc<ArtifactTree>, RemoteError> {
     if url.starts_with("file:") {
@@ -159,7 +159,7 @@ async fn repository(
             sparse: Vec::new(),
             timeout: TIMEOUT,
         };
-        match clone(&*outside.git, &request, &auth).await {
+        match clone(&*egress.git, &request, &auth).await {
             Ok(Cloned::Checkout(checkout)) => {
                 return Ok(Arc::new(ArtifactTree::new(Arc::new(checkout.files))));
             }

@@ -182,9 +182,9 @@ mod tests {
     use super::{Tokens, is_account_name, leads_elsewhere};
 
     /// A clock that is told the time.
-    struct Told(Mutex<Timestamp>);
+    struct FixedClock(Mutex<Timestamp>);
 
-    impl Clock for Told {
+    impl Clock for FixedClock {
         fn now(&self) -> Timestamp {
             *self.0.lock().unwrap()
         }
@@ -193,7 +193,7 @@ mod tests {
     /// A wait for health outlives a token: each request looks whether there has to be another.
     #[tokio::test]
     async fn a_token_is_replaced_before_it_runs_out() {
-        let told = Arc::new(Told(Mutex::new(Timestamp::UNIX_EPOCH)));
+        let told = Arc::new(FixedClock(Mutex::new(Timestamp::UNIX_EPOCH)));
         let keys = [("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s")];
         let variables = keys.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let clouds = Clouds::new(CloudsParts {

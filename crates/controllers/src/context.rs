@@ -18,8 +18,8 @@ use sluice_ssa::{Discovery, GroupKind};
 use crate::artifacts::Artifacts;
 use crate::compute::Compute;
 use crate::drift::{DriftLimits, DriftMode};
+use crate::egress::Egress;
 use crate::identity::ControllerIdentity;
-use crate::outside::Outside;
 use crate::safety::SafetyRule;
 use crate::sources::MadeHere;
 
@@ -152,7 +152,7 @@ pub struct Context {
     /// Where long work is done.
     pub compute: Compute,
     /// What lies outside of the cluster.
-    pub outside: Outside,
+    pub egress: Egress,
     /// Whom clouds know: the controllers, and service accounts.
     pub clouds: Clouds,
     /// Flags and feature gates.

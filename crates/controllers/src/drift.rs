@@ -25,7 +25,7 @@ use serde_json::Value;
 use sluice_api::names::labels::KUSTOMIZE_NAME;
 use sluice_base::clock::Clock;
 use sluice_runtime::key::Key;
-use sluice_runtime::watches::{Told, Topic};
+use sluice_runtime::watches::{Topic, WatchEvent};
 use sluice_ssa::{ApplyOptions, Change, ChangeSet, Imprint, Knowledge, ObjectId, ObjectKey, Owner};
 
 use fights::Fights;
@@ -189,17 +189,17 @@ impl Drift {
     }
 
     /// Takes in what a watch of our objects tells; gives what others did to them.
-    pub fn observe(&self, topic: &Topic, told: Told) -> Vec<Foreign> {
+    pub fn observe(&self, topic: &Topic, told: WatchEvent) -> Vec<Foreign> {
         let mut ledger = lock(&self.ledger);
         match told {
-            Told::Begins => ledger.begins(topic),
-            Told::Listed => return ledger.listed(topic),
-            Told::Ended(_) => ledger.ended(topic),
-            Told::Is(metadata) => {
+            WatchEvent::Restarted => ledger.begins(topic),
+            WatchEvent::Synced => return ledger.listed(topic),
+            WatchEvent::Ended(_) => ledger.ended(topic),
+            WatchEvent::Applied(metadata) => {
                 let (imprint, by) = self.read(&metadata);
                 return ledger.is(topic, &metadata, imprint, by).into_iter().collect();
             }
-            Told::Gone(metadata) => {
+            WatchEvent::Deleted(metadata) => {
                 let version = metadata.resource_version.as_deref().unwrap_or_default();
                 let version = version.parse().unwrap_or_default();
                 return ledger.gone(topic, &metadata, version).into_iter().collect();
@@ -209,7 +209,7 @@ impl Drift {
     }
 
     /// Takes in what a watch of definitions or webhooks tells.
-    pub fn observe_guard(&self, topic: &Topic, told: &Told) {
+    pub fn observe_guard(&self, topic: &Topic, told: &WatchEvent) {
         lock(&self.ledger).guard(topic, told);
     }
 

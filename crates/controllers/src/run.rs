@@ -23,10 +23,10 @@ use crate::artifactgenerator::ArtifactGenerators;
 use crate::artifacts::Packed;
 use crate::compute::Compute;
 use crate::context::Settings;
+use crate::egress::Egress;
 use crate::kustomization::Kustomizations;
 use crate::operation::Operation;
-use crate::outside::Outside;
-use crate::sourcing::Workshop;
+use crate::sourcing::SourceBackends;
 use config::observe_config;
 use wiring::Wiring;
 
@@ -63,7 +63,7 @@ impl Controller {
 
 /// What the controllers work with.
 #[derive(Clone)]
-pub struct World {
+pub struct ControllerConfig {
     /// The cluster.
     pub client: Client,
     /// The time.
@@ -73,11 +73,11 @@ pub struct World {
     /// Where long work is done.
     pub compute: Compute,
     /// Where sources come from and artifacts go.
-    pub workshop: Workshop,
+    pub backends: SourceBackends,
     /// Where artifacts are taken from.
     pub packed: Arc<dyn Packed>,
     /// What builds and decryption reach outside of the cluster.
-    pub outside: Outside,
+    pub egress: Egress,
     /// Flags and feature gates.
     pub settings: Settings,
     /// Takes events besides Kubernetes.
@@ -94,16 +94,16 @@ pub struct World {
 
 /// Runs controllers until they are to stop. Then no new pass begins, and those under way may come to an end
 /// for a while. Dropping the future ends everything at once; what was begun is done by the next run.
-pub async fn run(world: World, stop: CancellationToken) {
-    let mut wiring = Wiring::new(&world, stop.clone());
+pub async fn run(config: ControllerConfig, stop: CancellationToken) {
+    let mut wiring = Wiring::new(&config, stop.clone());
     wire_kustomizations(&mut wiring);
-    wire_generators(&mut wiring, &world.workshop);
-    wire_sources(&mut wiring, &world);
+    wire_generators(&mut wiring, &config.backends);
+    wire_sources(&mut wiring, &config);
 
-    let (client, users) = (&world.client, &wiring.users);
-    let namespace = world.operation.namespace.clone();
+    let (client, users) = (&config.client, &wiring.users);
+    let namespace = config.operation.namespace.clone();
     // No source names a ConfigMap, and fetching alone has no right to read them.
-    let maps = world.controllers.contains(&Controller::Kustomize).then(|| {
+    let maps = config.controllers.contains(&Controller::Kustomize).then(|| {
         observe_config::<ConfigMap>(client.clone(), namespace.clone(), "ConfigMap", users.clone())
     });
     let secrets = observe_config::<Secret>(client.clone(), namespace, "Secret", users.clone());
@@ -141,12 +141,12 @@ fn wire_kustomizations(wiring: &mut Wiring<'_>) {
     wiring.observe(&store, shard, move |change| controller.on_change(&change));
 }
 
-fn wire_generators(wiring: &mut Wiring<'_>, workshop: &Workshop) {
+fn wire_generators(wiring: &mut Wiring<'_>, backends: &SourceBackends) {
     let Some(context) = wiring.context(Controller::Watcher) else { return };
     let definition = ArtifactGenerator::DEFINITION;
     let (queue, sources) = (wiring.queue(&definition), Arc::clone(&wiring.sources));
-    let (workshop, own) = (workshop.clone(), Arc::clone(&queue));
-    let controller = Arc::new(ArtifactGenerators::new(context, workshop, sources, own));
+    let (backends, own) = (backends.clone(), Arc::clone(&queue));
+    let controller = Arc::new(ArtifactGenerators::new(context, backends, sources, own));
     wiring.consumer(Arc::clone(&controller) as _);
     wiring.controller(Controller::Watcher, &definition, queue, &controller);
     let (store, shard) = (Arc::clone(controller.store()), wiring.shard());
@@ -154,17 +154,17 @@ fn wire_generators(wiring: &mut Wiring<'_>, workshop: &Workshop) {
 }
 
 /// One line a kind; those who build from them are wired before.
-fn wire_sources(wiring: &mut Wiring<'_>, world: &World) {
+fn wire_sources(wiring: &mut Wiring<'_>, config: &ControllerConfig) {
     let context = wiring.context(Controller::Source);
     let sources = Arc::clone(&wiring.sources);
     wiring.source(context.as_ref(), &sources.git);
     wiring.source(context.as_ref(), &sources.oci);
     wiring.source(context.as_ref(), &sources.bucket);
-    let generates = world.controllers.contains(&Controller::Watcher);
+    let generates = config.controllers.contains(&Controller::Watcher);
     if generates {
         wiring.foreign_source(&sources.chart);
     }
-    if generates || world.settings.external_artifacts {
+    if generates || config.settings.external_artifacts {
         wiring.foreign_source(&sources.external);
     }
 }

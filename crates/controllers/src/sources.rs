@@ -14,7 +14,7 @@ use sluice_api::source::ocirepository::OCIRepository;
 use sluice_runtime::index::Reference;
 use sluice_runtime::selector::Selector;
 use sluice_runtime::store::Store;
-use sluice_source::artifact::{Place, PlaceError};
+use sluice_source::artifact::{ArtifactPath, ArtifactPathError};
 
 /// What all kinds of sources have.
 pub trait Source {
@@ -51,9 +51,9 @@ pub struct SourceArtifact {
 
 impl SourceArtifact {
     /// Where it lies in a store: in the directory of its source, or nowhere.
-    pub fn place(&self) -> Result<Place, PlaceError> {
+    pub fn place(&self) -> Result<ArtifactPath, ArtifactPathError> {
         let Reference { kind, key } = &self.of;
-        Place::of_object(kind, &key.namespace, &key.name, &self.artifact.path)
+        ArtifactPath::of_object(kind, &key.namespace, &key.name, &self.artifact.path)
     }
 }
 

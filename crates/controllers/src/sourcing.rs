@@ -54,7 +54,7 @@ pub use stop::Stop;
 
 /// Where artifacts go, and where sources come from.
 #[derive(Clone)]
-pub struct Workshop {
+pub struct SourceBackends {
     /// Keeps artifacts.
     pub artifacts: Arc<dyn ArtifactStore>,
     /// The host, with its port if need be, under which the store is served.
@@ -119,7 +119,7 @@ pub type Listener<K> = dyn Fn(&Change<K>) + Send + Sync;
 /// The controller of one kind of sources.
 pub struct SourceController<K: SourceKind> {
     pub(crate) context: Context,
-    pub(crate) workshop: Workshop,
+    pub(crate) backends: SourceBackends,
     pub(crate) store: Arc<Store<K>>,
     /// What each artifact was verified with.
     pub(crate) verified: Memory,
@@ -133,13 +133,13 @@ impl<K: SourceKind> SourceController<K> {
     /// them, and those that it makes itself, to the listener.
     pub fn new(
         context: Context,
-        workshop: Workshop,
+        backends: SourceBackends,
         store: Arc<Store<K>>,
         queue: Arc<Queue>,
         listener: Arc<Listener<K>>,
     ) -> Self {
         let (verified, index) = (Memory::default(), Index::default());
-        Self { context, workshop, store, verified, queue, index, listener }
+        Self { context, backends, store, verified, queue, index, listener }
     }
 
     /// A source is gone, or somebody else's by now.

@@ -9,7 +9,7 @@ use kube::core::ObjectMeta;
 use sluice_base::clock::Clock;
 use sluice_controllers::drift::{Drift, DriftLimits, DriftMode};
 use sluice_runtime::key::Key;
-use sluice_runtime::watches::Told;
+use sluice_runtime::watches::WatchEvent;
 use sluice_ssa::{Action, ApplyOptions, Change, ChangeSet, Imprint, ObjectId, ObjectKey, Owner};
 
 const OBJECTS: usize = 50_000;
@@ -57,7 +57,7 @@ fn fifty_thousand_objects_are_remembered_in_little_memory() {
         assert!(learned.is_full);
     }
     let topic = Drift::topic("", &key(0).id);
-    drift.observe(&topic, Told::Begins);
+    drift.observe(&topic, WatchEvent::Restarted);
     for number in 0..OBJECTS {
         let id = key(number).id;
         let metadata = ObjectMeta {
@@ -66,7 +66,7 @@ fn fifty_thousand_objects_are_remembered_in_little_memory() {
             resource_version: Some("1".to_owned()),
             ..ObjectMeta::default()
         };
-        drift.observe(&topic, Told::Is(metadata));
+        drift.observe(&topic, WatchEvent::Applied(metadata));
     }
     assert_eq!(drift.len(), OBJECTS);
     let grown = resident().saturating_sub(before);

@@ -136,7 +136,7 @@ impl Recorder {
 /// What makes two events one.
 type Same = (String, String, String, &'static str);
 
-struct Told {
+struct Recorded {
     name: String,
     count: i32,
     order: u64,
@@ -147,7 +147,7 @@ struct Sender {
     controller: String,
     instance: String,
     receiver: Option<Arc<dyn Notify>>,
-    told: BTreeMap<Same, Told>,
+    told: BTreeMap<Same, Recorded>,
     sequence: u64,
 }
 
@@ -225,7 +225,7 @@ impl Sender {
                 self.told.remove(&oldest);
             }
         }
-        self.told.insert(same, Told { name, count: 1, order: self.sequence });
+        self.told.insert(same, Recorded { name, count: 1, order: self.sequence });
     }
 }
 

@@ -38,23 +38,23 @@ pub struct Topic {
     pub labels: String,
 }
 
-/// What a watch tells.
+/// An event of a watch.
 #[derive(Debug)]
-pub enum Told {
+pub enum WatchEvent {
     /// Everything is listed from here on, at first or anew: something may have been missed.
-    Begins,
+    Restarted,
     /// An object is there, or is different.
-    Is(ObjectMeta),
+    Applied(ObjectMeta),
     /// An object is gone.
-    Gone(ObjectMeta),
-    /// Everything there is has been told.
-    Listed,
+    Deleted(ObjectMeta),
+    /// Everything that exists has been listed.
+    Synced,
     /// The watch could not be kept up and has ended.
     Ended(String),
 }
 
-/// Hears what all watches tell.
-pub type Tell = dyn Fn(&Topic, Told) + Send + Sync;
+/// Receives the events of all watches.
+pub type WatchHandler = dyn Fn(&Topic, WatchEvent) + Send + Sync;
 
 /// How a topic is watched.
 #[derive(Clone)]
@@ -84,7 +84,10 @@ pub struct Watches {
 
 impl Watches {
     /// No watches yet, and the task that runs them; dropping it ends them all.
-    pub fn new(most: usize, tell: Arc<Tell>) -> (Self, impl Future<Output = ()> + Send + 'static) {
+    pub fn new(
+        most: usize,
+        tell: Arc<WatchHandler>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (starts, requests) = mpsc::unbounded_channel();
         let entries: Arc<Entries> = Arc::default();
         (Self { entries: Arc::clone(&entries), starts, most }, drive(entries, requests, tell))
@@ -145,7 +148,7 @@ impl Watches {
 async fn drive(
     entries: Arc<Entries>,
     mut requests: mpsc::UnboundedReceiver<Wanted>,
-    tell: Arc<Tell>,
+    tell: Arc<WatchHandler>,
 ) {
     let mut tasks = JoinSet::new();
     loop {
@@ -165,7 +168,7 @@ async fn drive(
                 if let Ok((topic, why)) = ended {
                     entries.lock().unwrap_or_else(PoisonError::into_inner).remove(&topic);
                     warn!(kind = topic.kind, group = topic.group, error = why, "watch given up");
-                    tell(&topic, Told::Ended(why));
+                    tell(&topic, WatchEvent::Ended(why));
                 }
             }
         }
@@ -173,7 +176,7 @@ async fn drive(
 }
 
 /// Watches until it cannot any more.
-async fn observe(wanted: Wanted, tell: Arc<Tell>) -> (Topic, String) {
+async fn observe(wanted: Wanted, tell: Arc<WatchHandler>) -> (Topic, String) {
     let Wanted { topic, resource, client } = wanted;
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
     let mut config = Config::default();
@@ -200,10 +203,12 @@ async fn observe(wanted: Wanted, tell: Arc<Tell>) -> (Topic, String) {
         tell(
             &topic,
             match event {
-                Event::Init => Told::Begins,
-                Event::InitApply(object) | Event::Apply(object) => Told::Is(object.metadata),
-                Event::Delete(object) => Told::Gone(object.metadata),
-                Event::InitDone => Told::Listed,
+                Event::Init => WatchEvent::Restarted,
+                Event::InitApply(object) | Event::Apply(object) => {
+                    WatchEvent::Applied(object.metadata)
+                }
+                Event::Delete(object) => WatchEvent::Deleted(object.metadata),
+                Event::InitDone => WatchEvent::Synced,
             },
         );
     }
@@ -220,7 +225,7 @@ mod tests {
     use kube::{Api, Client};
     use sluice_cluster::Cluster;
 
-    use super::{Told, Topic, Wanted, Watches};
+    use super::{Topic, Wanted, WatchEvent, Watches};
 
     fn wanted(client: &Client, kind: &str) -> Wanted {
         Wanted {
@@ -241,14 +246,18 @@ mod tests {
         let client = Client::new(cluster.service(), "default");
         let heard: Arc<Mutex<Vec<String>>> = Arc::default();
         let log = Arc::clone(&heard);
-        let tell = move |_: &Topic, told: Told| {
+        let tell = move |_: &Topic, told: WatchEvent| {
             let mut log = log.lock().unwrap();
             match told {
-                Told::Begins => log.push("begins".to_owned()),
-                Told::Is(meta) => log.push(format!("is {}", meta.name.unwrap_or_default())),
-                Told::Gone(meta) => log.push(format!("gone {}", meta.name.unwrap_or_default())),
-                Told::Listed => log.push("listed".to_owned()),
-                Told::Ended(_) => log.push("ended".to_owned()),
+                WatchEvent::Restarted => log.push("begins".to_owned()),
+                WatchEvent::Applied(meta) => {
+                    log.push(format!("is {}", meta.name.unwrap_or_default()))
+                }
+                WatchEvent::Deleted(meta) => {
+                    log.push(format!("gone {}", meta.name.unwrap_or_default()))
+                }
+                WatchEvent::Synced => log.push("listed".to_owned()),
+                WatchEvent::Ended(_) => log.push("ended".to_owned()),
             }
         };
         let (watches, driver) = Watches::new(1, Arc::new(tell));

@@ -12,7 +12,7 @@ pub use sluice_api::shared::artifact::Artifact;
 
 /// Where an artifact lies: `<kind>/<namespace>/<name>/<file>`, the kind in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ArtifactPath {
     directory: String,
     file: String,
 }
@@ -20,14 +20,19 @@ pub struct Place {
 /// A part of a place that is no plain name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be part of an artifact's path")]
-pub struct PlaceError(String);
+pub struct ArtifactPathError(String);
 
-impl Place {
+impl ArtifactPath {
     /// The place of one file of one object.
-    pub fn new(kind: &str, namespace: &str, name: &str, file: &str) -> Result<Self, PlaceError> {
+    pub fn new(
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        file: &str,
+    ) -> Result<Self, ArtifactPathError> {
         for part in [kind, namespace, name, file] {
             if !is_plain(part) {
-                return Err(PlaceError(part.to_owned()));
+                return Err(ArtifactPathError(part.to_owned()));
             }
         }
         let kind = kind.to_lowercase();
@@ -35,10 +40,10 @@ impl Place {
     }
 
     /// The place that a path in the storage names.
-    pub fn of_path(path: &str) -> Result<Self, PlaceError> {
+    pub fn of_path(path: &str) -> Result<Self, ArtifactPathError> {
         match path.split('/').collect::<Vec<_>>().as_slice() {
             [kind, namespace, name, file] => Self::new(kind, namespace, name, file),
-            _ => Err(PlaceError(path.to_owned())),
+            _ => Err(ArtifactPathError(path.to_owned())),
         }
     }
 
@@ -49,10 +54,10 @@ impl Place {
         namespace: &str,
         name: &str,
         path: &str,
-    ) -> Result<Self, PlaceError> {
+    ) -> Result<Self, ArtifactPathError> {
         let file = path.rsplit('/').next().unwrap_or_default();
         let own = Self::new(kind, namespace, name, file)?;
-        if own.path() == path { Ok(own) } else { Err(PlaceError(path.to_owned())) }
+        if own.path() == path { Ok(own) } else { Err(ArtifactPathError(path.to_owned())) }
     }
 
     /// The path below the root of the storage.
@@ -71,9 +76,9 @@ impl Place {
     }
 
     /// Another file of the same object.
-    pub fn sibling(&self, file: &str) -> Result<Self, PlaceError> {
+    pub fn sibling(&self, file: &str) -> Result<Self, ArtifactPathError> {
         if !is_plain(file) {
-            return Err(PlaceError(file.to_owned()));
+            return Err(ArtifactPathError(file.to_owned()));
         }
         Ok(Self { directory: self.directory.clone(), file: file.to_owned() })
     }
@@ -121,18 +126,18 @@ mod tests {
 
     #[test]
     fn a_place_is_a_path_of_four_plain_names() {
-        let place = Place::new("GitRepository", "apps", "web", "abc.tar.gz").expect("plain");
+        let place = ArtifactPath::new("GitRepository", "apps", "web", "abc.tar.gz").expect("plain");
         assert_eq!(place.path(), "gitrepository/apps/web/abc.tar.gz");
-        assert_eq!(Place::of_path(&place.path()), Ok(place));
+        assert_eq!(ArtifactPath::of_path(&place.path()), Ok(place));
         for bad in ["", ".", "..", "a/b", "a\\b", ".hidden", "nul\0"] {
-            assert!(Place::new("Bucket", "apps", "web", bad).is_err(), "{bad:?}");
+            assert!(ArtifactPath::new("Bucket", "apps", "web", bad).is_err(), "{bad:?}");
         }
-        assert!(Place::of_path("gitrepository/apps/../../etc/passwd").is_err());
+        assert!(ArtifactPath::of_path("gitrepository/apps/../../etc/passwd").is_err());
     }
 
     #[test]
     fn an_object_names_files_of_its_own_only() {
-        let of = |path: &str| Place::of_object("GitRepository", "apps", "web", path);
+        let of = |path: &str| ArtifactPath::of_object("GitRepository", "apps", "web", path);
         assert!(of("gitrepository/apps/web/a.tar.gz").is_ok());
         for foreign in [
             "gitrepository/platform/web/a.tar.gz",
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn an_advertised_address_with_a_scheme_is_kept() {
-        let place = Place::new("Bucket", "a", "b", "c").expect("plain");
+        let place = ArtifactPath::new("Bucket", "a", "b", "c").expect("plain");
         assert_eq!(
             place.url("source-controller.flux-system.svc.cluster.local."),
             "http://source-controller.flux-system.svc.cluster.local./bucket/a/b/c"

@@ -16,7 +16,7 @@
 //!
 //! ```no_run
 //! use sluice_base::time::Time;
-//! use sluice_source::artifact::{Artifact, Place};
+//! use sluice_source::artifact::{Artifact, ArtifactPath};
 //! use sluice_source::git::{CloneRequest, Cloned, GitAuth, GitTransport, TrustedKeys, VerifyMode};
 //! use sluice_source::ignore::Rules;
 //! use sluice_source::store::{ArtifactStore, Retention};
@@ -38,7 +38,7 @@
 //!     let skip = |path: &str, is_directory: bool| rules.excludes(path, is_directory);
 //!     let packed = sluice_source::archive::pack(&found.files, skip)?;
 //!     let file = format!("{}.tar.gz", found.commit.id);
-//!     let place = Place::new("GitRepository", "apps", "web", &file)?;
+//!     let place = ArtifactPath::new("GitRepository", "apps", "web", &file)?;
 //!     let stored = store.put(&place, packed).await?;
 //!     store.collect(&place, Retention::default()).await?;
 //!     let made = Time(now);

@@ -32,7 +32,7 @@ pub use client::{Client, RequestError};
 pub use connect::{Connector, DialError};
 pub use hosts::{HostPattern, HostPatternError};
 pub use policy::{Policy, Purpose, Refusal, Rule};
-pub use resolve::{Looked, Lookup, SystemLookup};
+pub use resolve::{Lookup, Resolved, SystemLookup};
 
 /// As many different clients are kept; beyond, all are made anew.
 const CLIENTS_KEPT: usize = 256;

@@ -82,7 +82,7 @@ impl ArtifactServer {
         } else {
             match self.store.open(&path).await {
                 Ok(found) => file(&path, found, headers),
-                Err(StoreError::Missing(_) | StoreError::Place(_)) => {
+                Err(StoreError::Missing(_) | StoreError::ArtifactPath(_)) => {
                     plain(StatusCode::NOT_FOUND, "404 page not found\n")
                 }
                 Err(error) => {

@@ -22,7 +22,7 @@ pub use memory::MemoryStore;
 pub use mirrored::MirroredStore;
 pub use remote::{BucketAddressError, RemoteStore};
 
-use crate::artifact::{Digest, DigestError, Place, PlaceError};
+use crate::artifact::{ArtifactPath, ArtifactPathError, Digest, DigestError};
 
 /// How long artifacts that are no longer current stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub enum StoreError {
     },
     /// The path is not one of an artifact.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    ArtifactPath(#[from] ArtifactPathError),
     /// The digest is none.
     #[error(transparent)]
     Digest(#[from] DigestError),
@@ -102,15 +102,15 @@ pub trait ArtifactStore: Send + Sync {
     /// Keeps a content at a place. The same content is not written again.
     fn put<'a>(
         &'a self,
-        place: &'a Place,
+        place: &'a ArtifactPath,
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>>;
 
     /// Makes a second name in the same directory for a file (`latest.tar.gz`, `index.yaml`).
     fn alias<'a>(
         &'a self,
-        place: &'a Place,
-        target: &'a Place,
+        place: &'a ArtifactPath,
+        target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// The content at a path, if it has that digest. Nothing is deleted whatever the digest is.
@@ -127,18 +127,18 @@ pub trait ArtifactStore: Send + Sync {
     /// the paths that went.
     fn collect<'a>(
         &'a self,
-        current: &'a Place,
+        current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
     /// Takes away everything of the object that the place belongs to; says whether there was any.
-    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
 /// The content at a place, if it has the digest that a status states.
 pub async fn fetch(
     store: &dyn ArtifactStore,
-    place: &Place,
+    place: &ArtifactPath,
     digest: &str,
 ) -> Result<Bytes, StoreError> {
     let digest: Digest = digest.parse()?;

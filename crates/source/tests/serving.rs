@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use jiff::Timestamp;
 use sluice_base::clock::Frozen;
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::listen::ConnectionLimits;
 use sluice_source::server::ArtifactServer;
 use sluice_source::store::{ArtifactStore as _, DiskStore};
@@ -36,7 +36,7 @@ fn resident() -> usize {
 async fn server(limits: ConnectionLimits) -> (SocketAddr, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let store = DiskStore::new(directory.path(), Arc::new(Frozen(Timestamp::now())));
-    let place = Place::of_path(FILE.trim_start_matches('/')).expect("a place");
+    let place = ArtifactPath::of_path(FILE.trim_start_matches('/')).expect("a place");
     store.put(&place, Bytes::from(vec![7; SIZE])).await.expect("stored");
     let server = ArtifactServer::new(Arc::new(store)).with_limits(limits);
     let any = SocketAddr::from(([127, 0, 0, 1], 0));

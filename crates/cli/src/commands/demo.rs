@@ -25,7 +25,7 @@ use crate::screen::{Screen, Tone};
 use pace::Pace;
 use platform::Platform;
 use stage::{Simulated, Stage};
-use story::{Stopped, Teller};
+use story::{Stopped, Story};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Failure> {
         let platform = Platform::as_embedded();
         let mut stage = Stage::new(arguments.seed, clock, ports.as_ref());
         let mut screen = Screen::stdout();
-        let told = Teller::new(&mut stage, &mut screen, pace, platform).tell().await;
+        let told = Story::new(&mut stage, &mut screen, pace, platform).tell().await;
         let outcome = match told {
             Ok(()) => Outcome::Fine,
             Err(Stopped::Finding(seen)) => {

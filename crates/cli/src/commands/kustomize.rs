@@ -12,8 +12,8 @@ use sluice_controllers::bases::Bases;
 use sluice_kustomize::{Build, LoadRestrictor, Options, Reorder};
 use sluice_source::network::HostPattern;
 
+use crate::egress::with_bases;
 use crate::outcome::{Failure, Outcome};
-use crate::outside::with_bases;
 use crate::session;
 pub(crate) use disk::Disk;
 

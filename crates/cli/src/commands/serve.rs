@@ -30,10 +30,10 @@ use sluice_controllers::artifacts::Served;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
 use sluice_controllers::drift::DriftLimits;
+use sluice_controllers::egress::{Egress, Reachable};
 use sluice_controllers::operation::{Operation, new_id};
-use sluice_controllers::outside::{Outside, Reachable};
-use sluice_controllers::run::{Controller, World, run as run_controllers};
-use sluice_controllers::sourcing::Workshop;
+use sluice_controllers::run::{Controller, ControllerConfig, run as run_controllers};
+use sluice_controllers::sourcing::SourceBackends;
 use sluice_runtime::events::Notify;
 use sluice_runtime::selector::Selector;
 use sluice_source::bucket::BucketNetwork;
@@ -155,7 +155,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     });
     let git: Arc<dyn GitTransport> =
         Arc::new(GitOverNetwork::new(network.clone(), wanted.ssh(), GitLimits::default()));
-    let outside = Outside {
+    let egress = Egress {
         git: Arc::clone(&git),
         web: Arc::new(web(Purpose::Cloud)?),
         content: Arc::new(web(Purpose::Content)?),
@@ -168,12 +168,12 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     };
     let packed =
         Arc::new(Served { local: Arc::clone(&store), client: fetcher(Purpose::Artifact)? });
-    let world = World {
+    let config = ControllerConfig {
         client: client.clone(),
         clock,
         chance: Arc::new(chance),
         compute: Compute::Threads,
-        workshop: Workshop {
+        backends: SourceBackends {
             artifacts: store,
             advertised,
             retention,
@@ -184,7 +184,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
             network,
         },
         packed,
-        outside,
+        egress,
         concurrent: wanted.concurrent,
         settings: settings(wanted, &namespace)?,
         receiver,
@@ -196,9 +196,9 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     let stop = CancellationToken::new();
     let working = async {
         if let Some(election) = election {
-            return Box::pin(election.run(world, stop.clone())).await;
+            return Box::pin(election.run(config, stop.clone())).await;
         }
-        run_controllers(world, stop.clone()).await;
+        run_controllers(config, stop.clone()).await;
         Ok(())
     };
     let beside = async {

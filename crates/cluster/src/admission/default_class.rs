@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::kind::World as _;
+use crate::kind::ClusterView as _;
 use crate::metadata;
 use crate::write::Writer;
 

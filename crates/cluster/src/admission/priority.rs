@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kind::World as _;
+use crate::kind::ClusterView as _;
 use crate::metadata;
 use crate::status::Status;
 use crate::write::Writer;

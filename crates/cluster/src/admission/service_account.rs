@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluice_base::gojson::quote;
 
-use crate::kind::World as _;
+use crate::kind::ClusterView as _;
 use crate::metadata;
 use crate::status::Status;
 use crate::write::Writer;

@@ -14,7 +14,7 @@ use super::jwt::{self, Rejected};
 use super::rule::quote_all;
 use super::{ANONYMOUS, ISSUER, UNAUTHENTICATED, User, service_account};
 use crate::metadata;
-use crate::service::Door;
+use crate::service::Origin;
 use crate::state::State;
 use crate::status::Status;
 use crate::store::{self, GroupResource, Stored};
@@ -31,11 +31,15 @@ pub(crate) struct Authenticated {
 }
 
 /// Who sends a request.
-pub(crate) fn authenticate(state: &State, door: Door, headers: &HeaderMap) -> Result<User, Status> {
+pub(crate) fn authenticate(
+    state: &State,
+    origin: Origin,
+    headers: &HeaderMap,
+) -> Result<User, Status> {
     let Some(header) = headers.get(AUTHORIZATION) else {
-        return Ok(match door {
-            Door::InProcess => User::admin(),
-            Door::Socket => User::in_groups(ANONYMOUS, &[UNAUTHENTICATED]),
+        return Ok(match origin {
+            Origin::InProcess => User::admin(),
+            Origin::Socket => User::in_groups(ANONYMOUS, &[UNAUTHENTICATED]),
         });
     };
     let Some(token) = header.to_str().ok().and_then(bearer) else {
@@ -239,13 +243,13 @@ mod tests {
             if let Some(header) = header {
                 headers.insert(AUTHORIZATION, header.parse().unwrap());
             }
-            let user = |door| {
-                authenticate(&cluster.state, door, &headers)
+            let user = |origin| {
+                authenticate(&cluster.state, origin, &headers)
                     .map(|user| user.name)
                     .map_err(|status| status.code)
             };
-            assert_eq!(user(Door::Socket), on_socket.map(str::to_owned), "{header:?}");
-            assert_eq!(user(Door::InProcess), in_process.map(str::to_owned), "{header:?}");
+            assert_eq!(user(Origin::Socket), on_socket.map(str::to_owned), "{header:?}");
+            assert_eq!(user(Origin::InProcess), in_process.map(str::to_owned), "{header:?}");
         }
     }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::control::{Actor, Control};
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile};
 use crate::store::{Change, Event, GroupResource};
 use crate::{metadata, value};
 
-const CLOUD: Teller<'static> = Teller {
+const CLOUD: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:service-controller",
         manager: "cloud-controller-manager",
@@ -18,7 +18,7 @@ const CLOUD: Teller<'static> = Teller {
     component: "service-controller",
     host: "",
 };
-const INGRESS: Teller<'static> = Teller {
+const INGRESS: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:ingress-controller",
         manager: "ingress-controller",
@@ -98,10 +98,10 @@ async fn balance(control: &Control, key: &Key, service: &Value) {
         .find(|address| !taken.contains(address));
     let address = if wanted.is_empty() { free } else { Some(wanted.to_owned()) };
     let Some(address) = address else { return };
-    let word = Word::normal("EnsuringLoadBalancer", "Ensuring load balancer");
+    let word = NewEvent::normal("EnsuringLoadBalancer", "Ensuring load balancer");
     control.tell(CLOUD, service, word).await;
     write(control, CLOUD.actor, key, &json!([{"ip": address, "ipMode": "VIP"}])).await;
-    let word = Word::normal("EnsuredLoadBalancer", "Ensured load balancer");
+    let word = NewEvent::normal("EnsuredLoadBalancer", "Ensured load balancer");
     control.tell(CLOUD, service, word).await;
 }
 

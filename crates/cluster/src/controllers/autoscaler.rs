@@ -6,12 +6,12 @@
 use serde_json::{Value, json};
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, condition};
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:horizontal-pod-autoscaler",
         manager: CONTROLLER_MANAGER.manager,
@@ -93,7 +93,7 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
         condition::set(&mut status, "AbleToScale", "False", "FailedGetScale", &message, &now);
         status["desiredReplicas"] = 0.into();
         write(control, key, scaler, status).await;
-        control.tell(TELLER, scaler, Word::warning("FailedGetScale", &why)).await;
+        control.tell(TELLER, scaler, NewEvent::warning("FailedGetScale", &why)).await;
         return;
     };
     let current = value::int(&found, "spec.replicas").unwrap_or(1);
@@ -142,7 +142,7 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
                 "cpu resource utilization (percentage of request) above target"
             };
             let message = format!("New size: {wanted}; reason: {reason}");
-            control.tell(TELLER, scaler, Word::normal("SuccessfulRescale", &message)).await;
+            control.tell(TELLER, scaler, NewEvent::normal("SuccessfulRescale", &message)).await;
         }
     }
     write(control, key, scaler, status).await;
@@ -170,12 +170,12 @@ async fn measure(
         let message = format!("the HPA was unable to compute the replica count: {why}");
         let reason = "FailedGetResourceMetric";
         condition::set(status, "ScalingActive", "False", reason, &message, now);
-        control.tell(TELLER, scaler, Word::warning(reason, &why)).await;
+        control.tell(TELLER, scaler, NewEvent::warning(reason, &why)).await;
         let metrics = value::list(scaler, "spec.metrics").len().max(1);
         let why = format!(
             "invalid metrics ({metrics} invalid out of {metrics}), first error is: failed to get {resource} resource metric value: {why}"
         );
-        control.tell(TELLER, scaler, Word::warning("FailedComputeMetricsReplicas", &why)).await;
+        control.tell(TELLER, scaler, NewEvent::warning("FailedComputeMetricsReplicas", &why)).await;
         return None;
     };
     let message = format!(

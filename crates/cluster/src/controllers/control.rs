@@ -190,7 +190,7 @@ impl Control {
         resource: &str,
         namespace: Option<&str>,
     ) -> Vec<Arc<Value>> {
-        crate::kind::World::list(self.state.as_ref(), group, resource, namespace)
+        crate::kind::ClusterView::list(self.state.as_ref(), group, resource, namespace)
     }
 
     /// The resource of a key, in any served version.

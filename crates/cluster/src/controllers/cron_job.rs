@@ -10,14 +10,14 @@ use sluice_base::clock::Clock as _;
 use sluice_base::time;
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, condition, job, pods};
 use crate::kinds::batch::schedule;
 use crate::store::{Event, GroupResource};
 use crate::write::{DeleteOptions, Propagation};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:cronjob-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -103,14 +103,14 @@ impl Look<'_> {
                 None => {
                     let message =
                         format!("Active job went missing: {}", value::text(&reference, "name"));
-                    self.tell(Word::normal("MissingJob", &message)).await;
+                    self.tell(NewEvent::normal("MissingJob", &message)).await;
                 }
                 Some(job) if job::is_over(job) => {
                     let complete = condition::is_true(&job["status"], "Complete");
                     let end = if complete { "Complete" } else { "Failed" };
                     let name = metadata::name(job);
                     let message = format!("Saw completed job: {name}, condition: {end}");
-                    self.tell(Word::normal("SawCompletedJob", &message)).await;
+                    self.tell(NewEvent::normal("SawCompletedJob", &message)).await;
                     if complete {
                         let at = value::text(job, "status.completionTime");
                         if at > value::text(&self.status, "lastSuccessfulTime") {
@@ -160,7 +160,7 @@ impl Look<'_> {
         };
         if self.control.delete(TELLER.actor, &key, options, metadata::uid(job)).await.is_ok() {
             let message = format!("Deleted job {name}");
-            self.tell(Word::normal("SuccessfulDelete", &message)).await;
+            self.tell(NewEvent::normal("SuccessfulDelete", &message)).await;
         }
     }
 
@@ -196,7 +196,7 @@ impl Look<'_> {
         let active = value::list(&self.status, "active").to_vec();
         if policy == "Forbid" && !active.is_empty() {
             let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
-            self.tell(Word::normal("JobAlreadyActive", message)).await;
+            self.tell(NewEvent::normal("JobAlreadyActive", message)).await;
             return next;
         }
         if policy == "Replace" {
@@ -237,12 +237,12 @@ impl Look<'_> {
             }
             Err(status) => {
                 let message = format!("Error creating job: {status}");
-                self.tell(Word::warning("FailedCreate", &message)).await;
+                self.tell(NewEvent::warning("FailedCreate", &message)).await;
                 return false;
             }
         };
         let message = format!("Created job {name}");
-        self.tell(Word::normal("SuccessfulCreate", &message)).await;
+        self.tell(NewEvent::normal("SuccessfulCreate", &message)).await;
         let mut active = value::list(&self.status, "active").to_vec();
         active.push(json!({
             "apiVersion": "batch/v1", "kind": "Job", "name": name,
@@ -254,7 +254,7 @@ impl Look<'_> {
         true
     }
 
-    async fn tell(&self, word: Word<'_>) {
+    async fn tell(&self, word: NewEvent<'_>) {
         self.control.tell(TELLER, &self.cron, word).await;
     }
 }

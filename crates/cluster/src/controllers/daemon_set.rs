@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
 use super::deployment::share;
-use super::recorder::Teller;
+use super::recorder::EventSource;
 use super::scheduler;
 use super::{Controller, Key, Next, Reconcile, hash, history, pods};
 use crate::selector::LabelSelector;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:daemon-set-controller",
         manager: CONTROLLER_MANAGER.manager,

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control};
 use super::pods;
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, condition};
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:deployment-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -113,7 +113,7 @@ async fn sync(control: &Control, key: &Key, deployment: Value) -> Result<Next, S
     let selector = LabelSelector::from_object(&pass.deployment["spec"]["selector"]);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
         let message = "This deployment is selecting all pods. A non-empty selector is required.";
-        control.tell(TELLER, &pass.deployment, Word::warning("SelectingAll", message)).await;
+        control.tell(TELLER, &pass.deployment, NewEvent::warning("SelectingAll", message)).await;
         return Ok(Next::Wait);
     };
     let sets = pass.owned(&selector).await;

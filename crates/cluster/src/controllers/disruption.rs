@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
 use super::deployment::share;
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, condition, pods};
 use crate::selector::LabelSelector;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:disruption-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -46,7 +46,7 @@ impl Controller for DisruptionController {
             });
             pods.retain(|pod| !pods::is_finished(pod));
             if pods.is_empty() {
-                let word = Word::normal("NoPods", "No matching pods found");
+                let word = NewEvent::normal("NoPods", "No matching pods found");
                 if budget["status"]["observedGeneration"] != budget["metadata"]["generation"] {
                     control.tell(TELLER, &budget, word).await;
                 }

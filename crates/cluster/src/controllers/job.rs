@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use self::indexes::Indexes;
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, condition, pods};
 use crate::selector::LabelSelector;
 use crate::store::{Event, GroupResource};
 use crate::write::{DeleteOptions, Propagation};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:job-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -166,13 +166,13 @@ impl Look<'_> {
             value::remove(status, "startTime");
             let reason = "JobSuspended";
             finish::set(status, "Suspended", "True", reason, "Job suspended", &now);
-            let word = Word::normal("Suspended", "Job suspended");
+            let word = NewEvent::normal("Suspended", "Job suspended");
             self.control.tell(TELLER, &self.job, word).await;
         } else if !suspended && was {
             status["startTime"] = now.as_str().into();
             let reason = "JobResumed";
             finish::set(status, "Suspended", "False", reason, "Job resumed", &now);
-            let word = Word::normal("Resumed", "Job resumed");
+            let word = NewEvent::normal("Resumed", "Job resumed");
             self.control.tell(TELLER, &self.job, word).await;
         }
     }

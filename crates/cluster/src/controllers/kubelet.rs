@@ -5,8 +5,8 @@
 //! whenever it differs from what the life of the pod makes it.
 
 mod behaviour;
-mod life;
 mod needs;
+mod pod_state;
 mod start;
 mod status;
 mod stop;
@@ -16,10 +16,10 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use self::life::{Life, Step};
+use self::pod_state::{PodState, Step};
 use super::control::{Control, Object};
 use super::nodes::KUBELET;
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, nodes, pods};
 use crate::store::{Event, GroupResource};
 use crate::write::DeleteOptions;
@@ -33,7 +33,7 @@ pub(super) struct Kubelet {
 
 #[derive(Default)]
 struct Inside {
-    lives: BTreeMap<Key, Life>,
+    lives: BTreeMap<Key, PodState>,
     /// The images that are on each node.
     images: BTreeSet<(String, String)>,
     /// The last octet of the addresses that are taken on each node, and where to look next.
@@ -66,7 +66,7 @@ impl Controller for Kubelet {
             };
             let life = match life {
                 Some(life) if life.uid == metadata::uid(&pod) => life,
-                _ => Life::new(control, &pod, nodes::address(&node)),
+                _ => PodState::new(control, &pod, nodes::address(&node)),
             };
             self.live(control, key, pod, life).await
         })
@@ -79,7 +79,7 @@ impl Kubelet {
     }
 
     /// Does what is due in the life of a pod and writes down how it is.
-    async fn live(&self, control: &Control, key: &Key, pod: Object, mut life: Life) -> Next {
+    async fn live(&self, control: &Control, key: &Key, pod: Object, mut life: PodState) -> Next {
         if pods::is_finished(&pod) && !metadata::is_terminating(&pod) {
             self.lock().release(&life);
             return Next::Wait;
@@ -106,14 +106,14 @@ impl Kubelet {
         &self,
         control: &Control,
         pod: &Value,
-        life: &mut Life,
+        life: &mut PodState,
         unit: usize,
         step: Step,
     ) {
         match step {
             Step::Sandbox => {
                 if let Some(lack) = needs::missing_volume(control, pod) {
-                    life.tell(control, pod, Word::warning("FailedMount", &lack)).await;
+                    life.tell(control, pod, NewEvent::warning("FailedMount", &lack)).await;
                     life.retry_sandbox(control);
                     return;
                 }
@@ -160,7 +160,7 @@ impl Inside {
         String::new()
     }
 
-    fn release(&mut self, life: &Life) {
+    fn release(&mut self, life: &PodState) {
         let octet = life.address.rsplit('.').next().and_then(|octet| octet.parse().ok());
         if let Some((taken, _)) = self.addresses.get_mut(&life.node)
             && let Some(octet) = octet
@@ -176,15 +176,15 @@ async fn remove(control: &Control, key: &Key, pod: &Value) {
     let _ = control.delete(KUBELET, key, options, metadata::uid(pod)).await;
 }
 
-impl Life {
+impl PodState {
     /// Records an Event as the kubelet of the pod's node.
-    async fn tell(&self, control: &Control, pod: &Value, word: Word<'_>) {
-        let teller = Teller { actor: KUBELET, component: "kubelet", host: &self.node };
+    async fn tell(&self, control: &Control, pod: &Value, word: NewEvent<'_>) {
+        let teller = EventSource { actor: KUBELET, component: "kubelet", host: &self.node };
         control.tell(teller, pod, word).await;
     }
 
     /// Records an Event about a container.
-    async fn tell_unit(&self, control: &Control, pod: &Value, unit: usize, word: Word<'_>) {
+    async fn tell_unit(&self, control: &Control, pod: &Value, unit: usize, word: NewEvent<'_>) {
         let unit = &self.units[unit];
         let part = format!("spec.{}{{{}}}", unit.list, unit.name);
         self.tell(control, pod, word.about(&part)).await;

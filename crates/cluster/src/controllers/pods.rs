@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Key;
 use super::condition;
 use super::control::{Control, Object};
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::store::GroupResource;
@@ -96,7 +96,7 @@ pub(super) fn is_available(control: &Control, pod: &Value, least: i64) -> bool {
 /// lets go of those that its selector no longer names.
 pub(super) async fn claim(
     control: &Control,
-    teller: Teller<'_>,
+    teller: EventSource<'_>,
     owner: &Value,
     selector: &LabelSelector,
 ) -> Vec<Object> {
@@ -126,7 +126,12 @@ pub(super) async fn claim(
 }
 
 /// Makes `owner` the controller of an object.
-pub(super) async fn adopt(control: &Control, teller: Teller<'_>, key: &Key, owner: &Value) -> bool {
+pub(super) async fn adopt(
+    control: &Control,
+    teller: EventSource<'_>,
+    key: &Key,
+    owner: &Value,
+) -> bool {
     let mut take = |object: &mut Value| {
         let mut owners = value::list(object, "metadata.ownerReferences").to_vec();
         owners.retain(|found| found["uid"] != metadata::uid(owner));
@@ -136,7 +141,7 @@ pub(super) async fn adopt(control: &Control, teller: Teller<'_>, key: &Key, owne
     control.update(teller.actor, key, "", &mut take).await.is_ok()
 }
 
-async fn release(control: &Control, teller: Teller<'_>, pod: &Value, owner: &Value) {
+async fn release(control: &Control, teller: EventSource<'_>, pod: &Value, owner: &Value) {
     let _ = control
         .update(teller.actor, &key(pod), "", &mut |object| {
             let mut owners = value::list(object, "metadata.ownerReferences").to_vec();
@@ -171,7 +176,7 @@ pub(super) fn namespace_ends(status: &Status) -> bool {
 /// Makes a pod and tells of it.
 pub(super) async fn create(
     control: &Control,
-    teller: Teller<'_>,
+    teller: EventSource<'_>,
     owner: &Value,
     pod: Value,
 ) -> Result<(), Status> {
@@ -179,30 +184,30 @@ pub(super) async fn create(
     match control.create(teller.actor, &pods, metadata::namespace(owner), pod).await {
         Ok(pod) => {
             let message = format!("Created pod: {}", metadata::name(&pod));
-            control.tell(teller, owner, Word::normal("SuccessfulCreate", &message)).await;
+            control.tell(teller, owner, NewEvent::normal("SuccessfulCreate", &message)).await;
             Ok(())
         }
         Err(status) if namespace_ends(&status) => Ok(()),
         Err(status) => {
             let message = format!("Error creating: {status}");
-            control.tell(teller, owner, Word::warning("FailedCreate", &message)).await;
+            control.tell(teller, owner, NewEvent::warning("FailedCreate", &message)).await;
             Err(status)
         }
     }
 }
 
 /// Deletes a pod and tells of it.
-pub(super) async fn delete(control: &Control, teller: Teller<'_>, owner: &Value, pod: &Value) {
+pub(super) async fn delete(control: &Control, teller: EventSource<'_>, owner: &Value, pod: &Value) {
     let options = DeleteOptions::default();
     match control.delete(teller.actor, &key(pod), options, metadata::uid(pod)).await {
         Ok(()) => {
             let message = format!("Deleted pod: {}", metadata::name(pod));
-            control.tell(teller, owner, Word::normal("SuccessfulDelete", &message)).await;
+            control.tell(teller, owner, NewEvent::normal("SuccessfulDelete", &message)).await;
         }
         Err(status) if status.code == 404 => {}
         Err(status) => {
             let message = format!("Error deleting: {status}");
-            control.tell(teller, owner, Word::warning("FailedDelete", &message)).await;
+            control.tell(teller, owner, NewEvent::warning("FailedDelete", &message)).await;
         }
     }
 }

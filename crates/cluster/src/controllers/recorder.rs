@@ -16,10 +16,10 @@ const MEMORY: usize = 4096;
 
 /// The events told so far.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder(Mutex<Told>);
+pub(crate) struct Recorder(Mutex<Recorded>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct Recorded {
     /// What was said to the key of its Event.
     events: BTreeMap<String, (u64, Key)>,
     /// Arrival number to what was said.
@@ -27,7 +27,7 @@ struct Told {
     arrivals: u64,
 }
 
-impl Told {
+impl Recorded {
     fn remember(&mut self, said: String, key: Key) {
         self.arrivals += 1;
         if let Some((place, _)) = self.events.insert(said.clone(), (self.arrivals, key)) {
@@ -44,7 +44,7 @@ impl Told {
 
 /// Who tells an event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Teller<'a> {
+pub(crate) struct EventSource<'a> {
     pub(crate) actor: Actor,
     pub(crate) component: &'a str,
     /// The node, if the teller runs on one.
@@ -53,7 +53,7 @@ pub(crate) struct Teller<'a> {
 
 /// What is told.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Word<'a> {
+pub(crate) struct NewEvent<'a> {
     pub(crate) warning: bool,
     pub(crate) reason: &'a str,
     pub(crate) message: &'a str,
@@ -61,7 +61,7 @@ pub(crate) struct Word<'a> {
     pub(crate) part: &'a str,
 }
 
-impl<'a> Word<'a> {
+impl<'a> NewEvent<'a> {
     /// All is well.
     pub(crate) fn normal(reason: &'a str, message: &'a str) -> Self {
         Self { warning: false, reason, message, part: "" }
@@ -80,13 +80,13 @@ impl<'a> Word<'a> {
 
 impl Control {
     /// Records an Event about an object. An event that cannot be written is nobody's failure.
-    pub(crate) async fn tell(&self, teller: Teller<'_>, about: &Value, word: Word<'_>) {
+    pub(crate) async fn tell(&self, teller: EventSource<'_>, about: &Value, word: NewEvent<'_>) {
         let namespace = match metadata::namespace(about) {
             "" => "default",
             namespace => namespace,
         };
         let now = self.now();
-        let Word { reason, message, part, .. } = word;
+        let NewEvent { reason, message, part, .. } = word;
         let kind = if word.warning { "Warning" } else { "Normal" };
         let said =
             [teller.component, teller.host, metadata::uid(about), part, kind, reason, message]

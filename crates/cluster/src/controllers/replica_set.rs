@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
 use super::pods;
-use super::recorder::Teller;
+use super::recorder::EventSource;
 use super::{Controller, Key, Next, Reconcile, condition};
 use crate::selector::LabelSelector;
 use crate::status::Status;
@@ -24,7 +24,7 @@ pub(super) struct ReplicaController {
     group: &'static str,
     kind: &'static str,
     plural: &'static str,
-    teller: Teller<'static>,
+    teller: EventSource<'static>,
 }
 
 /// ReplicaSets.
@@ -32,7 +32,7 @@ pub(super) const REPLICA_SETS: ReplicaController = ReplicaController {
     group: "apps",
     kind: "ReplicaSet",
     plural: "replicasets",
-    teller: Teller {
+    teller: EventSource {
         actor: Actor {
             user: "system:serviceaccount:kube-system:replicaset-controller",
             manager: CONTROLLER_MANAGER.manager,
@@ -47,7 +47,7 @@ pub(super) const REPLICATION_CONTROLLERS: ReplicaController = ReplicaController 
     group: "",
     kind: "ReplicationController",
     plural: "replicationcontrollers",
-    teller: Teller {
+    teller: EventSource {
         actor: Actor {
             user: "system:serviceaccount:kube-system:replication-controller",
             manager: CONTROLLER_MANAGER.manager,

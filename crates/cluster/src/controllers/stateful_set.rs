@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control, Object};
-use super::recorder::{Teller, Word};
+use super::recorder::{EventSource, NewEvent};
 use super::{Controller, Key, Next, Reconcile, history, pods};
 use crate::selector::LabelSelector;
 use crate::store::{Event, GroupResource};
 use crate::write::DeleteOptions;
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:statefulset-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -235,7 +235,7 @@ impl<'a> Sync<'a> {
         match self.control.create(TELLER.actor, &resource, namespace, pod).await {
             Ok(_) => {
                 let message = format!("Create Pod {name} in StatefulSet {set} successful");
-                self.tell(Word::normal("SuccessfulCreate", &message)).await;
+                self.tell(NewEvent::normal("SuccessfulCreate", &message)).await;
                 true
             }
             Err(status) if status.reason == "AlreadyExists" || pods::namespace_ends(&status) => {
@@ -244,7 +244,7 @@ impl<'a> Sync<'a> {
             Err(status) => {
                 let message =
                     format!("Create Pod {name} in StatefulSet {set} failed error: {status}");
-                self.tell(Word::warning("FailedCreate", &message)).await;
+                self.tell(NewEvent::warning("FailedCreate", &message)).await;
                 false
             }
         }
@@ -269,14 +269,14 @@ impl<'a> Sync<'a> {
         match self.control.create(TELLER.actor, &resource, namespace, claim).await {
             Ok(_) => {
                 let message = format!("Create Claim {name} Pod {pod} in StatefulSet {set} success");
-                self.tell(Word::normal("SuccessfulCreate", &message)).await;
+                self.tell(NewEvent::normal("SuccessfulCreate", &message)).await;
                 true
             }
             Err(status) => {
                 let message = format!(
                     "Create Claim {name} for Pod {pod} in StatefulSet {set} failed error: {status}"
                 );
-                self.tell(Word::warning("FailedCreate", &message)).await;
+                self.tell(NewEvent::warning("FailedCreate", &message)).await;
                 false
             }
         }
@@ -292,11 +292,11 @@ impl<'a> Sync<'a> {
             .is_ok()
         {
             let message = format!("Delete Pod {name} in StatefulSet {set} successful");
-            self.tell(Word::normal("SuccessfulDelete", &message)).await;
+            self.tell(NewEvent::normal("SuccessfulDelete", &message)).await;
         }
     }
 
-    async fn tell(&self, word: Word<'_>) {
+    async fn tell(&self, word: NewEvent<'_>) {
         self.control.tell(TELLER, self.set, word).await;
     }
 

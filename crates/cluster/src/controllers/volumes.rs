@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::control::{Actor, CONTROLLER_MANAGER, Control};
-use super::recorder::Teller;
+use super::recorder::EventSource;
 use super::{Controller, Key, Next, Reconcile, pods};
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: Teller<'static> = Teller {
+const TELLER: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:persistent-volume-binder",
         manager: CONTROLLER_MANAGER.manager,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::Looked;
+use super::MatchedRequest;
 
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Fault {
     }
 
     /// Whether it can strike such a request at all.
-    fn fits(self, request: &Looked<'_>) -> bool {
+    fn fits(self, request: &MatchedRequest<'_>) -> bool {
         match self {
             Self::WatchClosed { .. } | Self::Gone => request.info.verb == "watch",
             Self::Conflict => {
@@ -116,7 +116,7 @@ impl Scope {
         self
     }
 
-    fn holds(&self, request: &Looked<'_>) -> bool {
+    fn holds(&self, request: &MatchedRequest<'_>) -> bool {
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == found)
         };
@@ -177,7 +177,7 @@ impl Rule {
     }
 
     /// Whether it may strike a request, having struck so often.
-    pub(super) fn is_about(&self, request: &Looked<'_>, struck: u64) -> bool {
+    pub(super) fn is_about(&self, request: &MatchedRequest<'_>, struck: u64) -> bool {
         self.from <= request.now
             && self.until.is_none_or(|until| request.now < until)
             && self.count.is_none_or(|count| struck < count)

@@ -12,7 +12,7 @@ use super::Requirement;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    Word(String),
+    NewEvent(String),
     In,
     NotIn,
     Symbol(&'static str),
@@ -22,7 +22,7 @@ enum Token {
 impl Token {
     fn text(&self) -> &str {
         match self {
-            Self::Word(word) => word,
+            Self::NewEvent(word) => word,
             Self::In => "in",
             Self::NotIn => "notin",
             Self::Symbol(symbol) => symbol,
@@ -49,7 +49,7 @@ fn tokens(text: &str) -> Vec<Token> {
             out.push(match &rest[..end] {
                 "in" => Token::In,
                 "notin" => Token::NotIn,
-                word => Token::Word(word.to_owned()),
+                word => Token::NewEvent(word.to_owned()),
             });
             end
         };
@@ -65,7 +65,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
     let mut out = Vec::new();
     loop {
         match parser.peek() {
-            Token::Word(_) | Token::In | Token::NotIn | Token::Symbol("!") => {
+            Token::NewEvent(_) | Token::In | Token::NotIn | Token::Symbol("!") => {
                 let requirement = parser
                     .requirement()
                     .map_err(|why| format!("unable to parse requirement: {why}"))?;
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
                         let next = parser.peek();
                         let fits = matches!(
                             next,
-                            Token::Word(_) | Token::In | Token::NotIn | Token::Symbol("!")
+                            Token::NewEvent(_) | Token::In | Token::NotIn | Token::Symbol("!")
                         );
                         if !fits {
                             return Err(format!(
@@ -126,7 +126,7 @@ impl Parser {
             token = self.take();
         }
         let key = match token {
-            Token::Word(word) => word,
+            Token::NewEvent(word) => word,
             Token::In => "in".to_owned(),
             Token::NotIn => "notin".to_owned(),
             other => return Err(format!("found '{}', expected: identifier", other.text())),

@@ -11,7 +11,7 @@ use super::success;
 use crate::auth::User;
 use crate::body::Body;
 use crate::call::Call;
-use crate::kind::World as _;
+use crate::kind::ClusterView as _;
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::store::GroupResource;

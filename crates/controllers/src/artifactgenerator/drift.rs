@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use sluice_api::names::conditions::READY;
 use sluice_api::names::labels;
 use sluice_api::source::externalartifact::ExternalArtifact;
-use sluice_source::artifact::{Digest, Place};
+use sluice_source::artifact::{ArtifactPath, Digest};
 
 use super::ArtifactGenerators;
 use super::pass::Pass;
@@ -37,12 +37,12 @@ impl ArtifactGenerators {
                 return Some("ArtifactMissing");
             }
             let (namespace, name, file) = (&pass.key.namespace, &made.name, &made.filename);
-            let place = Place::new("ExternalArtifact", namespace, name, file).ok();
+            let place = ArtifactPath::new("ExternalArtifact", namespace, name, file).ok();
             let digest: Option<Digest> = made.digest.parse().ok();
             let (Some(place), Some(digest)) = (place, digest) else {
                 return Some("ArtifactMissing");
             };
-            if self.workshop.artifacts.get(&place.path(), &digest).await.is_err() {
+            if self.backends.artifacts.get(&place.path(), &digest).await.is_err() {
                 return Some("ArtifactMissing");
             }
         }
@@ -52,9 +52,13 @@ impl ArtifactGenerators {
                 return false;
             };
             // Another process served it under another address.
-            let place =
-                Place::of_object("ExternalArtifact", &pass.key.namespace, &name, &artifact.path);
-            place.is_ok_and(|place| place.url(&self.workshop.advertised) == artifact.url)
+            let place = ArtifactPath::of_object(
+                "ExternalArtifact",
+                &pass.key.namespace,
+                &name,
+                &artifact.path,
+            );
+            place.is_ok_and(|place| place.url(&self.backends.advertised) == artifact.url)
                 && inventory.iter().any(|it| it.name == name && it.digest == artifact.digest)
         });
         if own.len() != inventory.len() || !is_known {

@@ -16,7 +16,7 @@ use sluice_base::time::Time;
 use sluice_runtime::error::ApiError;
 use sluice_schema::names::dns1123_subdomain;
 use sluice_source::archive;
-use sluice_source::artifact::{Place, Revision};
+use sluice_source::artifact::{ArtifactPath, Revision};
 use sluice_source::compose::{ComposeError, Sources, compose, content_hash};
 use sluice_source::ignore::Rules;
 use tracing::{error, info};
@@ -49,13 +49,13 @@ impl ArtifactGenerators {
         let failed = |error: &dyn std::fmt::Display| format!("failed to create artifact: {error}");
         let packed = packed.map_err(|error| failed(&error))?;
         let file = format!("{hash}.tar.gz");
-        let place = Place::new(KIND, &pass.key.namespace, &output.artifact.name, &file)
+        let place = ArtifactPath::new(KIND, &pass.key.namespace, &output.artifact.name, &file)
             .map_err(|error| failed(&error))?;
-        let kept = self.workshop.artifacts.put(&place, packed).await;
+        let kept = self.backends.artifacts.put(&place, packed).await;
         let kept = kept.map_err(|error| failed(&error))?;
         let revision = Revision::new(format!("latest@{}", kept.digest));
         let now = Time(self.context.clock.now());
-        let advertised = &self.workshop.advertised;
+        let advertised = &self.backends.advertised;
         Ok(place.artifact(advertised, &revision, &kept.digest, kept.size, now))
     }
 
@@ -153,8 +153,8 @@ impl ArtifactGenerators {
                     continue;
                 }
             }
-            if let Ok(place) = Place::new(KIND, &pass.key.namespace, name, "artifact")
-                && let Err(error) = self.workshop.artifacts.remove(&place).await
+            if let Ok(place) = ArtifactPath::new(KIND, &pass.key.namespace, name, "artifact")
+                && let Err(error) = self.backends.artifacts.remove(&place).await
             {
                 error!(object = %pass.key, %error, "artifact not deleted from storage");
             }
@@ -187,11 +187,11 @@ impl ArtifactGenerators {
     /// Takes old artifacts out of the store.
     pub(super) async fn collect(&self, made: &[ExternalArtifactReference]) {
         for it in made {
-            let Ok(place) = Place::new(KIND, &it.namespace, &it.name, &it.filename) else {
+            let Ok(place) = ArtifactPath::new(KIND, &it.namespace, &it.name, &it.filename) else {
                 continue;
             };
             if let Err(error) =
-                self.workshop.artifacts.collect(&place, self.workshop.retention).await
+                self.backends.artifacts.collect(&place, self.backends.retention).await
             {
                 error!(%error, path = place.path(), "old artifacts not collected");
             }

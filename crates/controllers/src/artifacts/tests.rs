@@ -12,7 +12,7 @@ use sluice_api::shared::artifact::Artifact;
 use sluice_base::clock::Frozen;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-use sluice_source::artifact::{Digest, DigestAlgorithm, Place};
+use sluice_source::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 use sluice_source::http::HttpOptions;
 use sluice_source::network::{Network, Purpose};
 use sluice_source::server::ArtifactServer;
@@ -39,7 +39,7 @@ fn artifact(name: &str, path: &str, host: &str) -> SourceArtifact {
 /// A store with one artifact of `apps/web`.
 async fn store() -> Arc<MemoryStore> {
     let store = Arc::new(MemoryStore::new(Arc::new(Frozen(Timestamp::UNIX_EPOCH))));
-    let place = Place::new("GitRepository", "apps", "web", "a.tar.gz").unwrap();
+    let place = ArtifactPath::new("GitRepository", "apps", "web", "a.tar.gz").unwrap();
     store.put(&place, CONTENT.into()).await.unwrap();
     store
 }
@@ -207,7 +207,7 @@ async fn empty_files_count_in_what_is_kept() {
 #[tokio::test]
 async fn a_corrupt_file_in_the_store_is_not_given_out() {
     let store = store().await;
-    let place = Place::of_path(PATH).unwrap();
+    let place = ArtifactPath::of_path(PATH).unwrap();
     store.put(&place, "something else".into()).await.unwrap();
     let outcome = Local(store).fetch(&artifact("web", PATH, "unused")).await;
     let Err(ArtifactError::Failed(why)) = outcome else { panic!("{outcome:?}") };

@@ -25,7 +25,7 @@ impl Buckets {
         let address = self.address(pass).await?;
         let refused =
             |error: &dyn std::fmt::Display| Stop::fetch(AUTHENTICATION_FAILED, error.to_string());
-        let reader = self.workshop.buckets.open(&address).await.map_err(|error| refused(&error))?;
+        let reader = self.backends.buckets.open(&address).await.map_err(|error| refused(&error))?;
         let spec = &pass.object.spec;
         let query = BucketQuery {
             bucket: spec.bucket_name.clone(),
@@ -42,7 +42,7 @@ impl Buckets {
             fetched.index.len(),
             spec.bucket_name
         );
-        let revision = fetched.index.digest(self.workshop.digests);
+        let revision = fetched.index.digest(self.backends.digests);
         if fetched.files.is_some() {
             if pass.artifact().is_some() {
                 let news = format!("new upstream revision '{revision}'");
@@ -60,7 +60,7 @@ impl Buckets {
 
     /// Packs the files and keeps them, unless they are there already.
     async fn make(&self, pass: &mut BucketPass<'_>, fetched: FetchedBucket) -> Result<(), Stop> {
-        let revision = fetched.index.digest(self.workshop.digests);
+        let revision = fetched.index.digest(self.backends.digests);
         // What was read may turn out to be what is there, though the listing said otherwise.
         let is_current =
             pass.artifact().is_some_and(|artifact| fetched.index.is_at(&artifact.revision));

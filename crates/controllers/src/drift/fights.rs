@@ -11,11 +11,11 @@ use sluice_ssa::ObjectId;
 use super::Repair;
 
 /// So many repairs of one object ...
-const BLOWS: usize = 5;
+const REPAIRS: usize = 5;
 /// ... within this time are a fight.
 const WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// To take an object from another owner once is a hand-over; a second time is a fight.
-const TAKES: usize = 2;
+const TAKE_OVERS: usize = 2;
 /// A fight is over when nothing had to be put right for this long, and for two intervals.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// How many objects are remembered; beyond, those that rest longest are forgotten.
@@ -100,12 +100,13 @@ impl Fights {
             is_fight: false,
         });
         record.blows.push_back(now);
-        if record.blows.len() > BLOWS {
+        if record.blows.len() > REPAIRS {
             record.blows.pop_front();
         }
         record.opponent = repair.opponent.clone();
         record.fields.clone_from(&repair.fields);
-        let needed = if matches!(repair.opponent, Opponent::Owner(_)) { TAKES } else { BLOWS };
+        let needed =
+            if matches!(repair.opponent, Opponent::Owner(_)) { TAKE_OVERS } else { REPAIRS };
         let within = |first: &Timestamp| {
             matches!(repair.opponent, Opponent::Owner(_)) || now.duration_since(*first) <= WINDOW
         };

@@ -135,7 +135,7 @@ impl GitRepositories {
             proxy: auth.proxy.clone(),
             ..HttpOptions::default()
         };
-        let client = self.workshop.network.client(Purpose::Spec, &options);
+        let client = self.backends.network.client(Purpose::Spec, &options);
         let client = client.map_err(|error| error.to_string())?;
         let token = app.token(&client, self.context.clock.now()).await;
         token.map(|token| token.token).map_err(|error| error.to_string())

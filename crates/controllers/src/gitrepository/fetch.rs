@@ -38,7 +38,7 @@ impl GitRepositories {
         {
             request.last_observed = Some(known);
         }
-        let cloned = clone(&*self.workshop.transport, &request, auth).await.map_err(|error| {
+        let cloned = clone(&*self.backends.transport, &request, auth).await.map_err(|error| {
             let words = match error {
                 GitError::SparseDirectory(_) => "failed to sparse checkout directories ",
                 _ => "failed to checkout and determine revision",

@@ -88,7 +88,7 @@ impl Kustomizations {
             .await
             .map_err(|problem| format!("invalid KubeConfig in secret '{key}': {problem}"))?;
         let server = config.cluster_url.to_string();
-        let client = self.context.outside.clusters.connect(config)?;
+        let client = self.context.egress.clusters.connect(config)?;
         Ok(explaining(&client, ignored, &server))
     }
 
@@ -104,7 +104,7 @@ impl Kustomizations {
         let tokens = remote.tokens(context, key);
         let config = config_for(&tokens.access().await?)?;
         let server = config.cluster_url.to_string();
-        let client = explaining(&context.outside.clusters.connect(config)?, None, &server);
+        let client = explaining(&context.egress.clusters.connect(config)?, None, &server);
         Ok(with_token(&client, tokens))
     }
 

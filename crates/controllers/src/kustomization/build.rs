@@ -117,7 +117,7 @@ async fn assemble(
                 return Ok(resources);
             }
             (Err(words), Some(bases)) => {
-                match timeout_at(deadline, bases.fetch(&context.outside)).await {
+                match timeout_at(deadline, bases.fetch(&context.egress)).await {
                     Ok(true) => {}
                     Ok(false) => return failed(&words),
                     Err(_) => {

@@ -16,7 +16,7 @@ use sluice_runtime::events::Severity;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 use sluice_runtime::queue::Next;
-use sluice_runtime::watches::{Told, Topic, Wanted};
+use sluice_runtime::watches::{Topic, Wanted, WatchEvent};
 use sluice_ssa::{ApplyOptions, ChangeSet, Discovery, ObjectId, ObjectKey};
 use tracing::{error, info, warn};
 
@@ -200,7 +200,7 @@ impl Kustomizations {
     }
 
     /// A watch of metadata tells something.
-    pub(super) fn on_metadata(&self, topic: &Topic, told: Told) {
+    pub(super) fn on_metadata(&self, topic: &Topic, told: WatchEvent) {
         if !topic.labels.is_empty() {
             for foreign in self.drift.observe(topic, told) {
                 self.on_foreign(&foreign);
@@ -210,7 +210,7 @@ impl Kustomizations {
         if GUARDS.contains(&(topic.group.as_str(), topic.kind.as_str())) {
             self.drift.observe_guard(topic, &told);
         }
-        if let Told::Is(metadata) = &told {
+        if let WatchEvent::Applied(metadata) = &told {
             let name = super::references::any_kind(&topic.group, &topic.kind);
             self.wake_waiting(&Reference::new(name, Key::of(metadata)));
         }

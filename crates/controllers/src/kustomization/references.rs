@@ -27,8 +27,8 @@ fn dependency(it: &Dependency) -> [Reference; 2] {
         ("", "ConfigMap" | "Secret") => it.kind.clone(),
         (group, kind) => any_kind(group, kind),
     };
-    let outside = Key::new(String::new(), it.key.name.clone());
-    [Reference::new(name.clone(), it.key.clone()), Reference::new(name, outside)]
+    let unnamespaced = Key::new(String::new(), it.key.name.clone());
+    [Reference::new(name.clone(), it.key.clone()), Reference::new(name, unnamespaced)]
 }
 
 /// Everything it refers to: the source, its dependencies, and the ConfigMaps and Secrets it reads.

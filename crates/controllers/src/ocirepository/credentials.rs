@@ -51,7 +51,7 @@ impl OciRepositories {
         };
         let tls = tls?;
         let access = RegistryAccess {
-            wire: self.workshop.registries.clone(),
+            wire: self.backends.registries.clone(),
             connection: HttpOptions { tls, proxy, ..HttpOptions::default() },
             credentials,
             realms: self.context.settings.token_realms.clone(),

@@ -22,7 +22,7 @@ use sluice_ssa::Discovery;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Controller, World};
+use super::{Controller, ControllerConfig};
 use crate::artifacts::Artifacts;
 use crate::client::guarded;
 use crate::context::Context;
@@ -35,7 +35,7 @@ use crate::waking::{Consumes, Wakes};
 
 /// The parts of a run.
 pub(super) struct Wiring<'w> {
-    world: &'w World,
+    config: &'w ControllerConfig,
     stop: CancellationToken,
     artifacts: Arc<Artifacts>,
     clouds: Clouds,
@@ -54,13 +54,13 @@ pub(super) struct Wiring<'w> {
 }
 
 impl<'w> Wiring<'w> {
-    pub(super) fn new(world: &'w World, stop: CancellationToken) -> Self {
+    pub(super) fn new(config: &'w ControllerConfig, stop: CancellationToken) -> Self {
         Self {
-            world,
+            config,
             stop,
-            artifacts: Arc::new(Artifacts::new(Arc::clone(&world.packed), world.compute)),
-            clouds: clouds(world),
-            sources: Arc::new(Sources { made_here: made_here(world), ..Sources::default() }),
+            artifacts: Arc::new(Artifacts::new(Arc::clone(&config.packed), config.compute)),
+            clouds: clouds(config),
+            sources: Arc::new(Sources { made_here: made_here(config), ..Sources::default() }),
             tasks: JoinSet::new(),
             consumers: Vec::new(),
             users: Vec::new(),
@@ -71,32 +71,32 @@ impl<'w> Wiring<'w> {
 
     /// What a controller works with, if it is to run.
     pub(super) fn context(&mut self, controller: Controller) -> Option<Context> {
-        let world = self.world;
-        if !world.controllers.contains(&controller) {
+        let config = self.config;
+        if !config.controllers.contains(&controller) {
             return None;
         }
         let (recorder, sender) = Recorder::new(
-            world.client.clone(),
+            config.client.clone(),
             controller.name(),
-            &world.instance,
-            Arc::clone(&world.clock),
-            world.receiver.clone(),
+            &config.instance,
+            Arc::clone(&config.clock),
+            config.receiver.clone(),
         );
         self.tasks.spawn(sender);
-        let mut settings = world.settings.clone();
+        let mut settings = config.settings.clone();
         // What this process serves itself is as good as what its own sources made.
-        settings.external_artifact_hosts.extend(host_of(&world.workshop.advertised));
+        settings.external_artifact_hosts.extend(host_of(&config.backends.advertised));
         Some(Context {
-            client: guarded(&world.client),
-            clock: Arc::clone(&world.clock),
-            chance: Arc::clone(&world.chance),
+            client: guarded(&config.client),
+            clock: Arc::clone(&config.clock),
+            chance: Arc::clone(&config.chance),
             recorder,
-            metrics: Arc::clone(&world.operation.metrics),
+            metrics: Arc::clone(&config.operation.metrics),
             artifacts: Arc::clone(&self.artifacts),
-            made_here: made_here(world),
+            made_here: made_here(config),
             discovery: Discovery::new(),
-            compute: world.compute,
-            outside: world.outside.clone(),
+            compute: config.compute,
+            egress: config.egress.clone(),
             clouds: self.clouds.clone(),
             settings: Arc::new(settings),
         })
@@ -104,7 +104,7 @@ impl<'w> Wiring<'w> {
 
     /// An empty queue of a kind.
     pub(super) fn queue(&self, definition: &Definition) -> Arc<Queue> {
-        let operation = &self.world.operation;
+        let operation = &self.config.operation;
         let controller = definition.kind.to_ascii_lowercase();
         let metrics = Arc::clone(&operation.metrics);
         Arc::new(Queue::counting(operation.backoff, metrics, &controller))
@@ -112,7 +112,7 @@ impl<'w> Wiring<'w> {
 
     /// What the API server is asked to choose by, where objects of other shards are not to be seen.
     pub(super) fn shard(&self) -> Config {
-        match self.world.operation.shard.as_str() {
+        match self.config.operation.shard.as_str() {
             "" => Config::default(),
             selector => Config::default().labels(selector),
         }
@@ -133,13 +133,13 @@ impl<'w> Wiring<'w> {
     ) {
         self.users.push(Arc::clone(controller) as Arc<dyn Wakes>);
         let (controller, stop) = (Arc::clone(controller), self.stop.clone());
-        let (world, chance) = (self.world, Arc::clone(&self.world.chance));
+        let (config, chance) = (self.config, Arc::clone(&self.config.chance));
         let passes = Passes::new(
             definition,
-            Arc::clone(&world.operation.metrics),
+            Arc::clone(&config.operation.metrics),
             Arc::new(move || new_id(&*chance)),
         );
-        let workers = world.operation.concurrent.get(&of).copied().unwrap_or(world.concurrent);
+        let workers = config.operation.concurrent.get(&of).copied().unwrap_or(config.concurrent);
         self.workers.push(work(queue, controller, passes, workers, stop).boxed());
     }
 
@@ -153,13 +153,13 @@ impl<'w> Wiring<'w> {
         let (queue, tell) = (self.queue(&K::DEFINITION), self.teller());
         let controller = Arc::new(SourceController::new(
             context.clone(),
-            self.world.workshop.clone(),
+            self.config.backends.clone(),
             Arc::clone(store),
             Arc::clone(&queue),
             Arc::new(tell),
         ));
         self.controller(Controller::Source, &K::DEFINITION, queue, &controller);
-        let (shard, others) = (self.world.operation.shard.clone(), self.teller());
+        let (shard, others) = (self.config.operation.shard.clone(), self.teller());
         self.observe(store, Config::default(), move |change| {
             let labels = |object: &Arc<K>| shard.matches(object.meta().labels.as_ref());
             if change.after.as_ref().is_none_or(labels) {
@@ -208,7 +208,7 @@ impl<'w> Wiring<'w> {
         tell: impl Fn(Change<K>) + Send + Sync + 'static,
     ) {
         let (client, namespace) =
-            (self.world.client.clone(), self.world.operation.namespace.clone());
+            (self.config.client.clone(), self.config.operation.namespace.clone());
         let (kept, quiet) = (Arc::clone(store), Arc::new(|_: &_, _: &_| {}));
         self.tasks.spawn(async move {
             watch(client, namespace.as_deref(), config, kept, tell, quiet).await;
@@ -220,9 +220,9 @@ impl<'w> Wiring<'w> {
 
 /// Which sources the controllers of this run make artifacts of. Generators of other shards are not known
 /// here, only their ExternalArtifacts are.
-fn made_here(world: &World) -> MadeHere {
-    let shard = &world.operation.shard;
-    let runs = |controller| world.controllers.contains(&controller);
+fn made_here(config: &ControllerConfig) -> MadeHere {
+    let shard = &config.operation.shard;
+    let runs = |controller| config.controllers.contains(&controller);
     MadeHere {
         sources: runs(Controller::Source).then(|| shard.clone()),
         generated: runs(Controller::Watcher) && shard.as_str().is_empty(),
@@ -230,15 +230,15 @@ fn made_here(world: &World) -> MadeHere {
 }
 
 /// The clouds as all controllers see them: what one was given, another need not ask for.
-fn clouds(world: &World) -> Clouds {
+fn clouds(config: &ControllerConfig) -> Clouds {
     Clouds::new(CloudsParts {
-        environment: world.outside.environment.clone(),
-        http: Arc::clone(&world.outside.web),
-        accounts: Arc::new(ClusterAccounts(guarded(&world.client))),
-        clock: Arc::clone(&world.clock),
-        limits: world.settings.token_cache,
-        allows_accounts: world.settings.object_level_workload_identity,
-        trusted_hosts: world.settings.cloud_hosts.clone(),
+        environment: config.egress.environment.clone(),
+        http: Arc::clone(&config.egress.web),
+        accounts: Arc::new(ClusterAccounts(guarded(&config.client))),
+        clock: Arc::clone(&config.clock),
+        limits: config.settings.token_cache,
+        allows_accounts: config.settings.object_level_workload_identity,
+        trusted_hosts: config.settings.cloud_hosts.clone(),
     })
 }
 

@@ -7,7 +7,7 @@ use sluice_base::time::Time;
 use sluice_runtime::events::Severity;
 use sluice_runtime::key::Key;
 use sluice_source::archive;
-use sluice_source::artifact::{Place, Revision};
+use sluice_source::artifact::{ArtifactPath, Revision};
 use sluice_source::ignore::Rules;
 use sluice_source::store::{StoreError, fetch};
 use sluice_source::tree::SourceTree;
@@ -30,9 +30,9 @@ impl<K: SourceKind> SourceController<K> {
             pass.conditions.remove(ARTIFACT_IN_STORAGE);
             return;
         };
-        let store = &*self.workshop.artifacts;
+        let store = &*self.backends.artifacts;
         let Key { namespace, name } = &pass.key;
-        let place = Place::of_object(K::DEFINITION.kind, namespace, name, &artifact.path);
+        let place = ArtifactPath::of_object(K::DEFINITION.kind, namespace, name, &artifact.path);
         let found = match &place {
             Ok(place) => fetch(store, place, &artifact.digest).await.map(|_| place),
             Err(error) => Err(error.clone().into()),
@@ -40,7 +40,7 @@ impl<K: SourceKind> SourceController<K> {
         match found {
             Ok(place) => {
                 self.collect(pass, place).await;
-                let (advertised, common) = (&self.workshop.advertised, pass.status.common());
+                let (advertised, common) = (&self.backends.advertised, pass.status.common());
                 if let Some(current) = common.artifact {
                     current.url = place.url(advertised);
                 }
@@ -65,8 +65,8 @@ impl<K: SourceKind> SourceController<K> {
     }
 
     /// Deletes artifacts of the object that are no longer current.
-    async fn collect(&self, pass: &Pass<'_, K>, current: &Place) {
-        match self.workshop.artifacts.collect(current, self.workshop.retention).await {
+    async fn collect(&self, pass: &Pass<'_, K>, current: &ArtifactPath) {
+        match self.backends.artifacts.collect(current, self.backends.retention).await {
             Ok(gone) if !gone.is_empty() => {
                 let message = format!("garbage collected {} artifacts", gone.len());
                 pass.event(Severity::Trace, "GarbageCollectionSucceeded", &message);
@@ -99,11 +99,12 @@ impl<K: SourceKind> SourceController<K> {
         revision: &Revision,
         packed: Bytes,
     ) -> Result<(), Stop> {
-        let place = Place::new(K::DEFINITION.kind, &pass.key.namespace, &pass.key.name, file)
-            .map_err(|error| unkept(&error))?;
-        let store = &self.workshop.artifacts;
+        let place =
+            ArtifactPath::new(K::DEFINITION.kind, &pass.key.namespace, &pass.key.name, file)
+                .map_err(|error| unkept(&error))?;
+        let store = &self.backends.artifacts;
         let kept = store.put(&place, packed).await.map_err(|error| unkept(&error))?;
-        let (advertised, now) = (&self.workshop.advertised, Time(self.context.clock.now()));
+        let (advertised, now) = (&self.backends.advertised, Time(self.context.clock.now()));
         let artifact = place.artifact(advertised, revision, &kept.digest, kept.size, now);
         let common = pass.status.common();
         *common.artifact = Some(artifact);

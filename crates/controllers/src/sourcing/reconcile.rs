@@ -11,7 +11,7 @@ use sluice_runtime::error::ApiError;
 use sluice_runtime::events::Severity;
 use sluice_runtime::metrics::names::{FAILURES, PHASE_DURATION};
 use sluice_runtime::queue::Next;
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use tokio::time::Instant;
 use tracing::{error, info};
 
@@ -142,8 +142,8 @@ impl<K: SourceKind> SourceController<K> {
             return Next::Event;
         }
         let (namespace, name) = (&pass.key.namespace, &pass.key.name);
-        if let Ok(place) = Place::new(K::DEFINITION.kind, namespace, name, "artifact") {
-            match self.workshop.artifacts.remove(&place).await {
+        if let Ok(place) = ArtifactPath::new(K::DEFINITION.kind, namespace, name, "artifact") {
+            match self.backends.artifacts.remove(&place).await {
                 Ok(true) => {
                     let message = "garbage collected artifacts for deleted resource";
                     pass.event(Severity::Trace, "GarbageCollectionSucceeded", message);

@@ -12,7 +12,7 @@ use kube::client::Body;
 use serde_json::Value;
 use sluice_cluster::faults::ConnectionLost;
 use sluice_cluster::{ClusterService, body};
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::store::{ArtifactStore as _, MemoryStore};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -173,7 +173,7 @@ impl Wire {
             None => Bytes::from_static(b"rotten"),
         };
         self.note(&format!("the artifact {path} rots"));
-        self.store.put(&Place::of_path(path).unwrap(), other).await.unwrap();
+        self.store.put(&ArtifactPath::of_path(path).unwrap(), other).await.unwrap();
     }
 }
 

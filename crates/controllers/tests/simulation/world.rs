@@ -17,12 +17,12 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::egress::Egress;
 use sluice_controllers::operation::Operation;
-use sluice_controllers::outside::Outside;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
 use sluice_controllers::sources::SourceArtifact;
-use sluice_controllers::sourcing::Workshop;
+use sluice_controllers::sourcing::SourceBackends;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
@@ -87,7 +87,7 @@ pub(crate) struct World {
     pub(crate) facts: Arc<Facts>,
     pub(crate) wire: Arc<Wire>,
     clock: Arc<dyn Clock>,
-    controllers: run::World,
+    controllers: run::ControllerConfig,
 }
 
 impl World {
@@ -126,12 +126,12 @@ impl World {
             Arc::clone(&carrier).send(request)
         });
         let jitter = chance.clone();
-        let controllers = run::World {
+        let controllers = run::ControllerConfig {
             client: Client::new(service, "default"),
             clock: Arc::clone(&clock),
             chance: Arc::new(move || jitter.fraction()),
             compute: Compute::Inline,
-            workshop: Workshop {
+            backends: SourceBackends {
                 artifacts: store,
                 advertised: "source.test".to_owned(),
                 retention: Retention::default(),
@@ -142,7 +142,7 @@ impl World {
                 registries: Arc::new(MemoryRegistry::new()),
             },
             packed,
-            outside: Outside::sealed(Arc::new(git.clone())),
+            egress: Egress::sealed(Arc::new(git.clone())),
             settings: Settings {
                 requeue_dependency: Duration::from_secs(10),
                 switched_off: without.rule,
@@ -171,7 +171,7 @@ impl World {
     }
 
     /// Runs the controllers for ever; when they crash they come back after a while.
-    pub(crate) async fn supervise(world: run::World, wire: Arc<Wire>) {
+    pub(crate) async fn supervise(world: run::ControllerConfig, wire: Arc<Wire>) {
         loop {
             let running = tokio::spawn(run::run(world.clone(), CancellationToken::new()));
             wire.crash.notified().await;
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    pub(crate) fn controllers(&self) -> run::World {
+    pub(crate) fn controllers(&self) -> run::ControllerConfig {
         self.controllers.clone()
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::store::ArtifactStore as _;
 
 use crate::ground::{Ground, config_map, config_map_file, kustomization, namespace, said};
@@ -194,7 +194,7 @@ async fn artifacts_of_others_need_a_gate_and_tell_their_origin() {
     let made = ground.until(&git, |it| it["status"]["artifact"].is_object()).await;
     let mut artifact = made["status"]["artifact"].clone();
     artifact["metadata"] = json!({"org.opencontainers.image.revision": "origin@sha1:1"});
-    let place = Place::new("ExternalArtifact", "apps", "made", "a.tar.gz").unwrap();
+    let place = ArtifactPath::new("ExternalArtifact", "apps", "made", "a.tar.gz").unwrap();
     ground.store.put(&place, ground.packed(&made).await).await.unwrap();
     artifact["path"] = json!(place.path());
     artifact["url"] = json!(place.url("source.test"));
@@ -226,7 +226,7 @@ async fn a_cluster_that_is_not_reached_says_where_and_why() {
     let serving = tokio::spawn(served.run());
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut ground = Ground::idle().await;
-    ground.outside().clusters = std::sync::Arc::new(sluice_controllers::outside::Reachable(
+    ground.egress().clusters = std::sync::Arc::new(sluice_controllers::egress::Reachable(
         sluice_source::network::Network::new(),
     ));
     ground.start();

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use sluice_source::archive::pack;
-use sluice_source::artifact::{Digest, DigestAlgorithm, Place};
+use sluice_source::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 use sluice_source::git::Repository;
 use sluice_source::oci::{Manifest, media};
 use sluice_source::store::ArtifactStore as _;
@@ -54,7 +54,8 @@ impl Act {
             Self::Push(history) => ground.git.insert(URL, *history),
             Self::Apply(object) => ground.apply(object).await,
             Self::Offer { revision, packed, digest } => {
-                let place = Place::new("ExternalArtifact", "apps", "foreign", revision).unwrap();
+                let place =
+                    ArtifactPath::new("ExternalArtifact", "apps", "foreign", revision).unwrap();
                 let size = packed.len();
                 ground.store.put(&place, packed.into()).await.unwrap();
                 let status = json!({"artifact": {

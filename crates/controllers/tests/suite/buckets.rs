@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::artifact::{DigestAlgorithm, Place};
+use sluice_source::artifact::{ArtifactPath, DigestAlgorithm};
 use sluice_source::bucket::{BucketAuth, BucketHost, MemoryBucket};
 use sluice_source::store::ArtifactStore as _;
 
@@ -72,7 +72,7 @@ async fn objects_become_an_artifact_and_the_same_objects_no_other() {
 
     // An artifact that is lost is made anew.
     let path = next["status"]["artifact"]["path"].as_str().unwrap();
-    let place = Place::of_path(path).unwrap();
+    let place = ArtifactPath::of_path(path).unwrap();
     ground.store.put(&place, "something else".into()).await.unwrap();
     tokio::time::sleep(Duration::from_mins(2)).await;
     let events = ground.events("things").await;
@@ -247,7 +247,7 @@ async fn credentials_are_checked_and_handed_on() {
 #[tokio::test(start_paused = true)]
 async fn revisions_are_computed_with_the_digest_of_the_installation() {
     let mut ground = Ground::idle().await;
-    ground.workshop().digests = DigestAlgorithm::Sha512;
+    ground.backends().digests = DigestAlgorithm::Sha512;
     ground.start();
     ground.buckets.insert("things", MemoryBucket::of(&[("a.yaml", "a")]));
     ground.apply(namespace()).await;

@@ -11,19 +11,19 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use sluice_cluster::Cluster;
+use sluice_controllers::egress::Reachable;
 use sluice_controllers::identity::ControllerIdentity;
-use sluice_controllers::outside::Reachable;
 use sluice_source::bucket::MemoryBucket;
 use sluice_source::git::GitTransport;
 use sluice_source::http::Web;
 use sluice_source::network::{Network, Purpose};
 use sluice_source::oci::Doorkeeper;
 
+use crate::egress::{Noting, service, small_repository};
 use crate::ground::{
     Ground, config_map, config_map_file, kustomization, namespace, repository_with, said,
     source_with,
 };
-use crate::outside::{Noting, service, small_repository};
 
 const AZURE_GIT: &str = "https://dev.azure.com/o/p/_git/r";
 const AWS_GIT: &str = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/r";
@@ -130,7 +130,7 @@ async fn repositories_are_opened_as_the_account_that_they_name() {
         noting.inner.insert(url, small_repository());
     }
     let transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
-    let ground = ground(|ground| ground.workshop().transport = transport).await;
+    let ground = ground(|ground| ground.backends().transport = transport).await;
     let of = |provider: &str, url: &str| {
         repository_with(
             provider,
@@ -217,7 +217,7 @@ async fn the_operators_default_acts_for_sources_that_name_nobody() {
     noting.inner.insert(AZURE_GIT, small_repository());
     let transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
     let ground = ground(|ground| {
-        ground.workshop().transport = transport;
+        ground.backends().transport = transport;
         ground.settings().default_source_service_account = Some("me".to_owned());
     })
     .await;
@@ -376,9 +376,9 @@ async fn a_cluster_is_found_and_applied_to_over_sockets() {
         ("CLOUDSDK_API_ENDPOINT_OVERRIDES_CONTAINER", format!("http://{cloud}")),
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
-    ground.outside().environment.variables = variables.into();
-    ground.outside().web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).unwrap());
-    ground.outside().clusters = Arc::new(Reachable(Network::new()));
+    ground.egress().environment.variables = variables.into();
+    ground.egress().web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).unwrap());
+    ground.egress().clusters = Arc::new(Reachable(Network::new()));
     let allowed = ControllerIdentity(vec!["kubeconfig:apps/remote".parse().unwrap()]);
     ground.settings().controller_identity = allowed;
     ground.start();

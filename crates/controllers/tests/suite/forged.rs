@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::store::ArtifactStore as _;
 
 use crate::ground::{Ground, config_map, config_map_file, kustomization, repository_with, said};
@@ -227,7 +227,8 @@ async fn forge_inventory(namespace: &str, name: &str) {
     for namespace in ["platform", "apps"] {
         let object = external(namespace, "foreign");
         ground.apply(object.clone()).await;
-        let place = Place::new("ExternalArtifact", namespace, "foreign", "x.tar.gz").unwrap();
+        let place =
+            ArtifactPath::new("ExternalArtifact", namespace, "foreign", "x.tar.gz").unwrap();
         ground.store.put(&place, "x".into()).await.unwrap();
         files.push(place.path());
         kept.push(object);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::store::ArtifactStore as _;
 
 use crate::ground::{
@@ -119,7 +119,7 @@ async fn parts_of_a_source_become_artifacts_that_are_applied() {
     tokio::time::sleep(Duration::from_hours(3)).await;
     let after = ground.get(&object).await.unwrap();
     assert_eq!(before["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"]);
-    let place = Place::of_path(two["status"]["artifact"]["path"].as_str().unwrap()).unwrap();
+    let place = ArtifactPath::of_path(two["status"]["artifact"]["path"].as_str().unwrap()).unwrap();
     ground.store.put(&place, "something else".into()).await.unwrap();
     ground.delete(&external("one")).await;
     tokio::time::sleep(Duration::from_hours(2)).await;

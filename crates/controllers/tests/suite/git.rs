@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::git::{Identity, ObjectId, ObjectKind, Repository, Trouble};
 use sluice_source::store::ArtifactStore as _;
 
@@ -158,7 +158,8 @@ async fn a_suspended_one_is_left_alone_and_a_broken_artifact_made_anew() {
     let object = repository();
     ground.apply(object.clone()).await;
     let ready = ground.until_ready_says(&object, &stored(&first)).await;
-    let place = Place::of_path(ready["status"]["artifact"]["path"].as_str().unwrap()).unwrap();
+    let place =
+        ArtifactPath::of_path(ready["status"]["artifact"]["path"].as_str().unwrap()).unwrap();
     let digest = ready["status"]["artifact"]["digest"].as_str().unwrap().parse().unwrap();
     ground.store.put(&place, "something else".into()).await.unwrap();
     tokio::time::sleep(Duration::from_mins(2)).await;

@@ -298,7 +298,7 @@ impl GitRemote for ForgetfulRemote {
 #[tokio::test(start_paused = true)]
 async fn history_that_cannot_be_told_is_said_and_refused_where_that_is_asked_for() {
     let mut ground = Ground::idle().await;
-    ground.workshop().transport = Arc::new(Forgetful { inner: ground.git.clone() });
+    ground.backends().transport = Arc::new(Forgetful { inner: ground.git.clone() });
     ground.start();
     ground.apply(namespace()).await;
     let first = ground.commit("one", &[("a", "1")]);

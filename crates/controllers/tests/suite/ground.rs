@@ -18,10 +18,10 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{Local, Packed, Served};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::egress::{Clusters, Egress};
 use sluice_controllers::operation::Operation;
-use sluice_controllers::outside::{Clusters, Outside};
-use sluice_controllers::run::{Controller, World, run};
-use sluice_controllers::sourcing::Workshop;
+use sluice_controllers::run::{Controller, ControllerConfig, run};
+use sluice_controllers::sourcing::SourceBackends;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
@@ -132,7 +132,7 @@ pub(crate) struct Ground {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) web: Pages,
     pub(crate) neighbours: Neighbours,
-    world: World,
+    world: ControllerConfig,
     requests: Arc<Mutex<Vec<String>>>,
     /// A method whose requests are no longer made in the name of an account.
     tampered: Arc<Mutex<Option<&'static str>>>,
@@ -178,12 +178,12 @@ impl Ground {
         let buckets = MemoryBuckets::default();
         git.insert(URL, Repository::new("main"));
         let registry = MemoryRegistry::new();
-        let world = World {
+        let world = ControllerConfig {
             client: Client::new(service, "default"),
             clock,
             chance: Arc::new(|| 0.5),
             compute: Compute::Inline,
-            workshop: Workshop {
+            backends: SourceBackends {
                 artifacts: store.clone(),
                 advertised: "source.test".to_owned(),
                 retention: Retention::default(),
@@ -194,7 +194,7 @@ impl Ground {
                 registries: Arc::new(registry.clone()),
             },
             packed: Arc::new(Local(store.clone())),
-            outside: Outside {
+            egress: Egress {
                 git: Arc::new(git.clone()),
                 web: Arc::new(web.clone()),
                 content: Arc::new(web.clone()),
@@ -289,7 +289,7 @@ impl Ground {
 
     /// Artifacts are served at an address, and fetched as `sluice serve` does it.
     pub(crate) fn by_address(&mut self, address: &str) {
-        address.clone_into(&mut self.world.workshop.advertised);
+        address.clone_into(&mut self.world.backends.advertised);
         let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
         self.world.packed = Arc::new(Served { local: self.store.clone(), client });
     }
@@ -297,8 +297,8 @@ impl Ground {
     /// The store is empty from here on, as on another machine.
     pub(crate) fn lose_store(&mut self) {
         self.store = Arc::new(MemoryStore::new(self.world.clock.clone()));
-        self.world.workshop.artifacts = self.store.clone();
-        let address = self.world.workshop.advertised.clone();
+        self.world.backends.artifacts = self.store.clone();
+        let address = self.world.backends.advertised.clone();
         self.by_address(&address);
     }
 
@@ -332,8 +332,8 @@ impl Ground {
     }
 
     /// Changes where sources come from and artifacts go.
-    pub(crate) fn workshop(&mut self) -> &mut Workshop {
-        &mut self.world.workshop
+    pub(crate) fn backends(&mut self) -> &mut SourceBackends {
+        &mut self.world.backends
     }
 
     /// Changes the settings that the controllers are started with.
@@ -341,9 +341,9 @@ impl Ground {
         &mut self.world.settings
     }
 
-    /// What lies outside, to be changed while the controllers do not run.
-    pub(crate) fn outside(&mut self) -> &mut Outside {
-        &mut self.world.outside
+    /// Everything outside of the cluster, to be changed while the controllers do not run.
+    pub(crate) fn egress(&mut self) -> &mut Egress {
+        &mut self.world.egress
     }
 
     /// Changes how the controllers are operated that are started next.

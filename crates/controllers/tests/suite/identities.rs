@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use sluice_cloud::Environment;
 use sluice_source::git::GitTransport;
 
+use crate::egress::{Noting, small_repository};
 use crate::ground::{
     Ground, certificate, config_map, config_map_file, kustomization, namespace, repository,
     repository_with, said, secret, source_with,
 };
-use crate::outside::{Noting, small_repository};
 
 /// The token that the controllers find in their pod; its audience is the API server's own.
 fn pod_token() -> String {
@@ -46,7 +46,7 @@ fn known_everywhere() -> Environment {
 /// Controllers that clouds know, with a repository and a tenant's API server.
 async fn ground(change: impl FnOnce(&mut Ground)) -> Ground {
     let mut ground = Ground::idle().await;
-    ground.outside().environment = known_everywhere();
+    ground.egress().environment = known_everywhere();
     change(&mut ground);
     ground.web.put("http://169.254.169.254/metadata/identity/oauth2/token", |_| {
         (200, json!({"access_token": "azure-of-controllers", "expires_in": 3600}).to_string())
@@ -142,7 +142,7 @@ async fn tokens_for_the_local_api_server_do_not_leave() {
 async fn without_a_token_of_the_pod_the_api_server_is_asked() {
     let ground = ground(|it| {
         it.settings().object_level_workload_identity = true;
-        it.outside().environment = Environment::default();
+        it.egress().environment = Environment::default();
     })
     .await;
     let data = json!({"provider": "generic", "address": "evil.test", "serviceAccountName": "deployer", "audiences": "x\ny"});
@@ -173,7 +173,7 @@ async fn an_address_is_no_way_to_an_audience() {
 async fn tokens_of_azure_go_to_its_repositories_only() {
     let noting = Arc::new(Noting::default());
     let transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
-    let ground = ground(|it| it.workshop().transport = transport).await;
+    let ground = ground(|it| it.backends().transport = transport).await;
     for (index, url) in [
         "https://evil.test/o/p/_git/r",
         "http://dev.azure.com/o/p/_git/r",
@@ -209,7 +209,7 @@ async fn tokens_of_azure_go_to_its_repositories_only() {
 async fn trust_of_a_tenant_does_not_cover_tokens_of_clouds() {
     let noting = Arc::new(Noting::default());
     let transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
-    let ground = ground(|it| it.workshop().transport = transport).await;
+    let ground = ground(|it| it.backends().transport = transport).await;
     ground.apply(secret("trust", &json!({"ca.crt": certificate()}))).await;
     let words = "is not sent over a connection that trusts the certificates of a Secret";
     for (name, url) in [
@@ -246,7 +246,7 @@ async fn cloud_log_ins_do_not_pass_a_tenants_proxy() {
     let url = "https://dev.azure.com/o/p/_git/r";
     noting.inner.insert(url, small_repository());
     let transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
-    let ground = ground(|it| it.workshop().transport = transport).await;
+    let ground = ground(|it| it.backends().transport = transport).await;
     ground.apply(secret("proxy", &json!({"address": "http://proxy.evil.test"}))).await;
     let proxied = json!({"proxySecretRef": {"name": "proxy"}});
     let mut git = repository_with("r", json!({"url": url, "provider": "azure"}));

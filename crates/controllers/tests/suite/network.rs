@@ -6,26 +6,26 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_controllers::outside::Reachable;
+use sluice_controllers::egress::Reachable;
 use sluice_source::git::{GitLimits, GitOverNetwork, SshOptions};
 use sluice_source::http::Web;
 use sluice_source::network::{Network, Policy, Purpose};
 use sluice_source::server::ArtifactServer;
 
+use crate::egress::service;
 use crate::ground::{
     Ground, URL, config_map_file, kustomization, namespace, repository, repository_with, said,
     secret,
 };
-use crate::outside::service;
 
 /// Lets the controllers use the real network, where content may name these hosts.
 fn connect(ground: &mut Ground, content_hosts: &[&str]) {
     let content_hosts = content_hosts.iter().map(|host| host.parse().unwrap()).collect();
     let network = Network::with(Policy { content_hosts, ..Policy::default() });
-    ground.outside().web = Arc::new(Web::new(&network, Purpose::Cloud).unwrap());
-    ground.outside().content = Arc::new(Web::new(&network, Purpose::Content).unwrap());
+    ground.egress().web = Arc::new(Web::new(&network, Purpose::Cloud).unwrap());
+    ground.egress().content = Arc::new(Web::new(&network, Purpose::Content).unwrap());
     let git = GitOverNetwork::new(network, SshOptions::default(), GitLimits::default());
-    ground.outside().git = Arc::new(git);
+    ground.egress().git = Arc::new(git);
 }
 
 /// What becomes of Kustomizations with these kustomization files, beside a ConfigMap of their own.
@@ -124,7 +124,7 @@ async fn a_repository_does_not_read_another_tenants_artifact() {
     let server = ArtifactServer::new(ground.store.clone());
     let (address, serving) = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let serving = tokio::spawn(serving);
-    ground.workshop().advertised = address.to_string();
+    ground.backends().advertised = address.to_string();
     ground.commit("the victim's", &[("secret.yaml", "password: 1234")]);
     ground.apply(namespace()).await;
     let victim = repository_with("victim", json!({"url": URL}));
@@ -194,7 +194,7 @@ async fn remote_content_ends_with_the_timeout_of_the_kustomization() {
 #[tokio::test]
 async fn a_kubeconfig_does_not_reach_a_metadata_service() {
     let mut ground = Ground::idle().await;
-    ground.outside().clusters = Arc::new(Reachable(Network::new()));
+    ground.egress().clusters = Arc::new(Reachable(Network::new()));
     ground.commit("files", &[("app/a.yaml", &config_map_file("a", "1"))]);
     ground.apply(namespace()).await;
     ground.apply(repository()).await;

@@ -471,7 +471,7 @@ async fn who_is_suspended_is_left_alone_and_what_is_lost_is_made_anew() {
     ground.apply(object.clone()).await;
     ground.until_ready_says(&object, &stored(&format!("latest@{digest}"))).await;
     let (artifact, _) = artifact(&ground, &object).await;
-    let place = sluice_source::artifact::Place::of_path(&artifact.path).unwrap();
+    let place = sluice_source::artifact::ArtifactPath::of_path(&artifact.path).unwrap();
     sluice_source::store::ArtifactStore::remove(&*ground.store, &place).await.unwrap();
     assert_eq!(ground.store.paths(), Vec::<String>::new());
     tokio::time::sleep(Duration::from_mins(2)).await;

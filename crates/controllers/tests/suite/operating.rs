@@ -62,15 +62,15 @@ async fn one_namespace_can_be_all_that_is_seen() {
     let elsewhere =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}});
     ground.apply(elsewhere).await;
-    let mut outside = repository();
-    outside["metadata"]["namespace"] = "elsewhere".into();
-    ground.apply(outside.clone()).await;
+    let mut sourced = repository();
+    sourced["metadata"]["namespace"] = "elsewhere".into();
+    ground.apply(sourced.clone()).await;
     ground.apply(repository()).await;
     ground.operation().namespace = Some("apps".to_owned());
     ground.start();
     ground.until(&repository(), |it| said(it, "Ready").starts_with("True")).await;
     tokio::time::sleep(Duration::from_mins(5)).await;
-    assert_eq!(ground.get(&outside).await.unwrap().pointer("/status/conditions"), None);
+    assert_eq!(ground.get(&sourced).await.unwrap().pointer("/status/conditions"), None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::sources::SourceArtifact;
 use sluice_runtime::queue::Backoff;
-use sluice_source::artifact::{Digest, Place};
+use sluice_source::artifact::{ArtifactPath, Digest};
 use sluice_source::store::{
     ArtifactStore, MemoryStore, Retention, Served as StoredFile, StoreError, Stored,
 };
@@ -198,7 +198,7 @@ async fn a_corrupt_file_in_the_store_is_made_anew() {
     ground.apply(repository()).await;
     let ready = ground.until(&repository(), |it| said(it, "Ready").starts_with("True")).await;
     let text = |field: &str| ready["status"]["artifact"][field].as_str().unwrap().to_owned();
-    let place = Place::of_path(&text("path")).unwrap();
+    let place = ArtifactPath::of_path(&text("path")).unwrap();
     ground.store.put(&place, "something else".into()).await.unwrap();
     sleep(Duration::from_mins(2)).await;
     let digest = text("digest").parse().unwrap();
@@ -213,7 +213,7 @@ struct Full(Arc<MemoryStore>, Arc<AtomicBool>);
 impl ArtifactStore for Full {
     fn put<'a>(
         &'a self,
-        place: &'a Place,
+        place: &'a ArtifactPath,
         content: bytes::Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         if self.1.load(Ordering::Relaxed) {
@@ -226,8 +226,8 @@ impl ArtifactStore for Full {
 
     fn alias<'a>(
         &'a self,
-        place: &'a Place,
-        target: &'a Place,
+        place: &'a ArtifactPath,
+        target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.0.alias(place, target)
     }
@@ -246,13 +246,13 @@ impl ArtifactStore for Full {
 
     fn collect<'a>(
         &'a self,
-        current: &'a Place,
+        current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         self.0.collect(current, retention)
     }
 
-    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.0.remove(place)
     }
 }
@@ -261,7 +261,7 @@ impl ArtifactStore for Full {
 async fn a_full_disk_is_said_and_the_last_artifact_stays() {
     let mut ground = Ground::idle().await;
     let is_full = Arc::new(AtomicBool::new(false));
-    ground.workshop().artifacts = Arc::new(Full(ground.store.clone(), Arc::clone(&is_full)));
+    ground.backends().artifacts = Arc::new(Full(ground.store.clone(), Arc::clone(&is_full)));
     ground.commit("a", &[("app/a.yaml", &config_map_file("a", "1"))]);
     ground.apply(namespace()).await;
     ground.apply(repository()).await;

@@ -29,7 +29,7 @@ async fn a_host_has_to_be_known_and_a_key_wanted() {
     server.authorise(&user.public);
     let mut ground = Ground::idle().await;
     let network = GitOverNetwork::new(Network::new(), SshOptions::default(), GitLimits::default());
-    ground.workshop().transport = Arc::new(network);
+    ground.backends().transport = Arc::new(network);
     ground.start();
     ground.apply(namespace()).await;
     let name = server.name();

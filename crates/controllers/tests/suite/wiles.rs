@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::artifact::Place;
+use sluice_source::artifact::ArtifactPath;
 use sluice_source::store::ArtifactStore as _;
 
 use crate::ground::{Ground, config_map, config_map_file, kustomization, said};
@@ -117,7 +117,7 @@ async fn an_endless_origin_does_not_fill_the_status() {
     let source = ground.until(&platform, |it| it["status"]["artifact"].is_object()).await;
     let mut artifact = source["status"]["artifact"].clone();
     artifact["metadata"] = json!({"org.opencontainers.image.revision": "x".repeat(300_000)});
-    let place = Place::new("ExternalArtifact", "apps", "x", "a.tar.gz").unwrap();
+    let place = ArtifactPath::new("ExternalArtifact", "apps", "x", "a.tar.gz").unwrap();
     ground.store.put(&place, ground.packed(&source).await).await.unwrap();
     artifact["path"] = json!(place.path());
     artifact["url"] = json!(place.url("source.test"));

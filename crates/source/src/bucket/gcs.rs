@@ -20,9 +20,9 @@ use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, 
 /// What tokens for a Secret's service account are good for.
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
 
-/// Who asks for a token.
-pub(super) enum Teller {
-    /// Somebody whom Google may know.
+/// What a token is asked for with.
+pub(super) enum Credentials {
+    /// An identity of Google Cloud.
     Identity(CloudIdentity),
     /// The service account of a Secret, by the way of an identity.
     Secret(GcpCredentials, CloudIdentity),
@@ -33,7 +33,7 @@ pub(super) struct Gcs {
     wire: Wire,
     /// The address of the bucket's resource.
     base: String,
-    teller: Teller,
+    teller: Credentials,
     /// What requests bear, once it was asked for.
     bearer: OnceCell<HeaderValue>,
 }
@@ -55,15 +55,15 @@ struct Item {
 }
 
 impl Gcs {
-    pub(super) fn new(wire: Wire, base: String, teller: Teller) -> Self {
+    pub(super) fn new(wire: Wire, base: String, teller: Credentials) -> Self {
         Self { wire, base, teller, bearer: OnceCell::new() }
     }
 
     async fn bearer(&self) -> Result<&HeaderValue, BucketError> {
         let asked = self.bearer.get_or_try_init(async || {
             let token = match &self.teller {
-                Teller::Identity(identity) => identity.gcp().await,
-                Teller::Secret(credentials, identity) => {
+                Credentials::Identity(identity) => identity.gcp().await,
+                Credentials::Secret(credentials, identity) => {
                     credentials.token(&identity.asking(), &[SCOPE]).await
                 }
             };

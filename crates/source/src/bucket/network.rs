@@ -13,7 +13,7 @@ use sluice_cloud::gcp::GcpCredentials;
 use sluice_cloud::{CloudIdentity, CloudService};
 
 use super::azure::{Access, Asked, Container};
-use super::gcs::{Gcs, Teller};
+use super::gcs::{Credentials, Gcs};
 use super::s3::{self, Login, S3};
 use super::wire::{Wire, is_printable};
 use super::{
@@ -88,11 +88,11 @@ impl BucketNetwork {
             let credentials = GcpCredentials::read(key.as_bytes()).map_err(|error| {
                 BucketError(format!("failed to create Google credentials from secret: {error}"))
             })?;
-            Teller::Secret(credentials, identity.clone())
+            Credentials::Secret(credentials, identity.clone())
         } else {
             let tls = &address.http.tls;
             tls.check_for_cloud().map_err(|error| BucketError(error.to_string()))?;
-            Teller::Identity(identity.clone())
+            Credentials::Identity(identity.clone())
         };
         let emulator = identity.asking().environment.get("STORAGE_EMULATOR_HOST").map(|host| {
             if host.contains("://") { host.to_owned() } else { format!("http://{host}") }

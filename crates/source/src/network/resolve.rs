@@ -12,12 +12,12 @@ use super::policy::{Purpose, Refusal, Rule};
 use super::{Network, Shared};
 
 /// The addresses of a host, or why there are none.
-pub type Looked<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+pub type Resolved<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
 /// Finds the addresses of hosts.
 pub trait Lookup: Send + Sync {
     /// The addresses of a name, or the address itself, with the port.
-    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Looked<'a>;
+    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a>;
 }
 
 /// The resolver of the system.
@@ -25,7 +25,7 @@ pub struct SystemLookup;
 
 impl Lookup for SystemLookup {
     #[expect(clippy::disallowed_methods, reason = "what is found is judged by whoever asks here")]
-    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Looked<'a> {
+    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a> {
         async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) }.boxed()
     }
 }

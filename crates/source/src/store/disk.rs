@@ -13,7 +13,7 @@ use sluice_base::clock::Clock;
 
 use super::retention::{Kept, garbage};
 use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
-use crate::artifact::{Digest, DigestAlgorithm, Place};
+use crate::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 
 /// As far as garbage is looked for in one directory; the rest is found by later passes.
 const COLLECT_AT_MOST: usize = 1000;
@@ -70,7 +70,7 @@ impl DiskStore {
 impl ArtifactStore for DiskStore {
     fn put<'a>(
         &'a self,
-        place: &'a Place,
+        place: &'a ArtifactPath,
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         let place = place.clone();
@@ -79,8 +79,8 @@ impl ArtifactStore for DiskStore {
 
     fn alias<'a>(
         &'a self,
-        place: &'a Place,
-        target: &'a Place,
+        place: &'a ArtifactPath,
+        target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (place, target) = (place.clone(), target.file().to_owned());
         self.run(move |disk| disk.alias(&place, &target))
@@ -102,21 +102,21 @@ impl ArtifactStore for DiskStore {
 
     fn collect<'a>(
         &'a self,
-        current: &'a Place,
+        current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         let current = current.clone();
         self.run(move |disk| disk.collect(&current, retention))
     }
 
-    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>> {
         let directory = place.directory().to_owned();
         self.run(move |disk| disk.remove(&directory))
     }
 }
 
 impl Disk {
-    fn put(&self, place: &Place, content: &[u8]) -> Result<Stored, StoreError> {
+    fn put(&self, place: &ArtifactPath, content: &[u8]) -> Result<Stored, StoreError> {
         let size = content.len() as u64;
         if size > self.largest {
             return Err(StoreError::TooLarge { size, limit: self.largest });
@@ -136,7 +136,7 @@ impl Disk {
         Ok(Stored { digest, size, written: true })
     }
 
-    fn alias(&self, place: &Place, target: &str) -> Result<(), StoreError> {
+    fn alias(&self, place: &ArtifactPath, target: &str) -> Result<(), StoreError> {
         let path = self.root.join(place.path());
         if std::fs::read_link(&path).is_ok_and(|there| there == Path::new(target)) {
             return Ok(());
@@ -147,7 +147,7 @@ impl Disk {
     /// Makes a file beside the place and moves it there in one step.
     fn replace(
         &self,
-        place: &Place,
+        place: &ArtifactPath,
         make: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<(), StoreError> {
         let failed = |source| StoreError::Io { verb: "write", path: place.path(), source };
@@ -166,7 +166,7 @@ impl Disk {
 
     /// The file that a path names, an alias followed once and only to a neighbour.
     fn locate(&self, path: &str) -> Result<PathBuf, StoreError> {
-        let mut place = Place::of_path(path)?;
+        let mut place = ArtifactPath::of_path(path)?;
         if let Ok(target) = std::fs::read_link(self.root.join(place.path())) {
             place = place.sibling(&target.to_string_lossy())?;
         }
@@ -199,7 +199,11 @@ impl Disk {
         open().map_err(|source| StoreError::Io { verb: "read", path: path.to_owned(), source })
     }
 
-    fn collect(&self, current: &Place, retention: Retention) -> Result<Vec<String>, StoreError> {
+    fn collect(
+        &self,
+        current: &ArtifactPath,
+        retention: Retention,
+    ) -> Result<Vec<String>, StoreError> {
         let directory = self.root.join(current.directory());
         let failed = |source| StoreError::Io {
             verb: "collect garbage in",

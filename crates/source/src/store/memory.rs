@@ -11,7 +11,7 @@ use sluice_base::clock::Clock;
 
 use super::retention::{Kept, garbage};
 use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
-use crate::artifact::{Digest, DigestAlgorithm, Place};
+use crate::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 
 /// Artifacts in memory.
 pub struct MemoryStore {
@@ -52,7 +52,7 @@ impl MemoryStore {
     }
 
     fn find(&self, path: &str) -> Result<(Bytes, Digest, Timestamp), StoreError> {
-        let place = Place::of_path(path)?;
+        let place = ArtifactPath::of_path(path)?;
         let directories = self.lock();
         let files = directories.get(place.directory());
         let named = |name: &str| files.and_then(|files| files.get(name));
@@ -68,7 +68,7 @@ impl MemoryStore {
         }
     }
 
-    fn put_now(&self, place: &Place, content: Bytes) -> Stored {
+    fn put_now(&self, place: &ArtifactPath, content: Bytes) -> Stored {
         let digest = Digest::of(self.algorithm, &content);
         let size = content.len() as u64;
         let mut directories = self.lock();
@@ -98,7 +98,7 @@ impl MemoryStore {
         Err(StoreError::Corrupt { path: path.to_owned(), expected: expected.clone(), found })
     }
 
-    fn collect_now(&self, current: &Place, retention: Retention) -> Vec<String> {
+    fn collect_now(&self, current: &ArtifactPath, retention: Retention) -> Vec<String> {
         let now = self.clock.now();
         let mut directories = self.lock();
         let Some(files) = directories.get_mut(current.directory()) else { return Vec::new() };
@@ -119,7 +119,7 @@ impl MemoryStore {
 impl ArtifactStore for MemoryStore {
     fn put<'a>(
         &'a self,
-        place: &'a Place,
+        place: &'a ArtifactPath,
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         ready(Ok(self.put_now(place, content))).boxed()
@@ -127,8 +127,8 @@ impl ArtifactStore for MemoryStore {
 
     fn alias<'a>(
         &'a self,
-        place: &'a Place,
-        target: &'a Place,
+        place: &'a ArtifactPath,
+        target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let file = File::Alias(target.file().to_owned());
         self.lock()
@@ -158,13 +158,13 @@ impl ArtifactStore for MemoryStore {
 
     fn collect<'a>(
         &'a self,
-        current: &'a Place,
+        current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         ready(Ok(self.collect_now(current, retention))).boxed()
     }
 
-    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>> {
         ready(Ok(self.lock().remove(place.directory()).is_some())).boxed()
     }
 }

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 
 use super::remote::RemoteStore;
 use super::{ArtifactStore, Retention, Served, StoreError, Stored};
-use crate::artifact::{Digest, Place};
+use crate::artifact::{ArtifactPath, Digest};
 
 /// A store, mirrored in a bucket.
 pub struct MirroredStore {
@@ -28,7 +28,7 @@ impl MirroredStore {
         Self { near, far, tidy: Mutex::default() }
     }
 
-    fn set_tidy(&self, place: &Place, is_tidy: bool) {
+    fn set_tidy(&self, place: &ArtifactPath, is_tidy: bool) {
         let mut tidy = self.tidy.lock().unwrap_or_else(PoisonError::into_inner);
         if is_tidy {
             tidy.insert(place.directory().to_owned());
@@ -37,7 +37,7 @@ impl MirroredStore {
         }
     }
 
-    fn is_tidy(&self, place: &Place) -> bool {
+    fn is_tidy(&self, place: &ArtifactPath) -> bool {
         let tidy = self.tidy.lock().unwrap_or_else(PoisonError::into_inner);
         tidy.contains(place.directory())
     }
@@ -46,7 +46,7 @@ impl MirroredStore {
 impl ArtifactStore for MirroredStore {
     fn put<'a>(
         &'a self,
-        place: &'a Place,
+        place: &'a ArtifactPath,
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         async move {
@@ -63,8 +63,8 @@ impl ArtifactStore for MirroredStore {
 
     fn alias<'a>(
         &'a self,
-        place: &'a Place,
-        target: &'a Place,
+        place: &'a ArtifactPath,
+        target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             self.far.alias(place, target).await?;
@@ -84,7 +84,7 @@ impl ArtifactStore for MirroredStore {
                 other => return other,
             }
             let content = self.far.get(path, digest).await?;
-            self.near.put(&Place::of_path(path)?, content.clone()).await?;
+            self.near.put(&ArtifactPath::of_path(path)?, content.clone()).await?;
             Ok(content)
         }
         .boxed()
@@ -102,7 +102,7 @@ impl ArtifactStore for MirroredStore {
 
     fn collect<'a>(
         &'a self,
-        current: &'a Place,
+        current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         async move {
@@ -118,7 +118,7 @@ impl ArtifactStore for MirroredStore {
         .boxed()
     }
 
-    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
             let near = self.near.remove(place).await?;
             let far = self.far.remove(place).await?;

@@ -18,7 +18,7 @@ use sluice_base::clock::Clock;
 
 use super::retention::{Kept, garbage};
 use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
-use crate::artifact::{Digest, DigestAlgorithm, Place};
+use crate::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 use crate::bucket::wire::{Wire, settings};
 use crate::http::HttpOptions;
 use crate::network::{Network, Purpose};
@@ -103,7 +103,7 @@ impl RemoteStore {
 
     async fn read(&self, path: &str) -> Result<Served, StoreError> {
         // What is no path of an artifact is not asked for.
-        Place::of_path(path)?;
+        ArtifactPath::of_path(path)?;
         let found = match self.bucket.get(&Path::from(path)).await {
             Err(Error::NotFound { .. }) => {
                 let place = self.linked(path).await?;
@@ -127,8 +127,8 @@ impl RemoteStore {
     }
 
     /// What a second name stands for.
-    async fn linked(&self, path: &str) -> Result<Place, StoreError> {
-        let place = Place::of_path(path)?;
+    async fn linked(&self, path: &str) -> Result<ArtifactPath, StoreError> {
+        let place = ArtifactPath::of_path(path)?;
         let link = self.bucket.get(&Path::from(format!("{path}{LINK}"))).await;
         let link = link.map_err(|error| failed("read", path, error))?;
         let text = link.bytes().await.map_err(|error| failed("read", path, error))?;
@@ -148,7 +148,7 @@ impl RemoteStore {
     }
 
     /// The files of an object, with when they were written.
-    async fn files(&self, place: &Place) -> Result<Vec<Kept>, StoreError> {
+    async fn files(&self, place: &ArtifactPath) -> Result<Vec<Kept>, StoreError> {
         let directory = Path::from(place.directory());
         let listed: Vec<_> = self
             .bucket
@@ -166,7 +166,7 @@ impl RemoteStore {
     /// Collects, and says how many files stay.
     pub(super) async fn collect_counting(
         &self,
-        current: &Place,
+        current: &ArtifactPath,
         retention: Retention,
     ) -> Result<(Vec<String>, usize), StoreError> {
         let mut files = self.files(current).await?;
@@ -186,7 +186,7 @@ impl RemoteStore {
 impl ArtifactStore for RemoteStore {
     fn put<'a>(
         &'a self,
-        place: &'a Place,
+        place: &'a ArtifactPath,
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         async move {
@@ -207,8 +207,8 @@ impl ArtifactStore for RemoteStore {
 
     fn alias<'a>(
         &'a self,
-        place: &'a Place,
-        target: &'a Place,
+        place: &'a ArtifactPath,
+        target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             let name = Bytes::from(target.file().to_owned());
@@ -239,13 +239,13 @@ impl ArtifactStore for RemoteStore {
 
     fn collect<'a>(
         &'a self,
-        current: &'a Place,
+        current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         async move { Ok(self.collect_counting(current, retention).await?.0) }.boxed()
     }
 
-    fn remove<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
             let files = self.files(place).await?;
             for file in &files {

@@ -9,8 +9,8 @@ use sluice_base::clock::{Clock, Frozen};
 
 use super::*;
 
-fn place(file: &str) -> Place {
-    Place::new("GitRepository", "apps", "web", file).expect("plain names")
+fn place(file: &str) -> ArtifactPath {
+    ArtifactPath::new("GitRepository", "apps", "web", file).expect("plain names")
 }
 
 /// All stores, at a time well after anything was written.
@@ -167,8 +167,8 @@ fn addresses_of_buckets_are_checked() {
 async fn an_object_is_not_touched_by_one_whose_name_begins_alike() {
     let (stores, _directory) = stores();
     for store in &stores {
-        let longer = Place::new("GitRepository", "apps", "web-2", "a").expect("plain");
-        let dotted = Place::new("GitRepository", "apps", "web.2", "a").expect("plain");
+        let longer = ArtifactPath::new("GitRepository", "apps", "web-2", "a").expect("plain");
+        let dotted = ArtifactPath::new("GitRepository", "apps", "web.2", "a").expect("plain");
         for place in [&place("a"), &longer, &dotted] {
             store.put(place, Bytes::from("x")).await.expect("stored");
         }

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, Method};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use sluice_base::clock::Frozen;
-use sluice_source::artifact::{Digest, DigestAlgorithm, Place};
+use sluice_source::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 use sluice_source::client::{FetchError, FetchOptions, fetch};
 use sluice_source::http::HttpOptions;
 use sluice_source::network::{Network, Purpose};
@@ -24,7 +24,8 @@ const CONTENT: &str = "0123456789";
 async fn server() -> ArtifactServer {
     let moment = Timestamp::from_second(784_111_777).expect("a moment");
     let store = Arc::new(MemoryStore::new(Arc::new(Frozen(moment))));
-    let place = Place::new("OCIRepository", "apps", "web", "sha256:abc.tar.gz").expect("plain");
+    let place =
+        ArtifactPath::new("OCIRepository", "apps", "web", "sha256:abc.tar.gz").expect("plain");
     store.put(&place, Bytes::from(CONTENT)).await.expect("stored");
     ArtifactServer::new(store)
 }

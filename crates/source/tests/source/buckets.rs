@@ -7,7 +7,7 @@ use serde_json::json;
 use sluice_base::clock::Frozen;
 use sluice_base::redacted::SecretData;
 use sluice_cloud::{CacheLimits, CloudIdentity, Clouds, CloudsParts, Environment, NoAccounts};
-use sluice_source::artifact::{DigestAlgorithm, Place};
+use sluice_source::artifact::{ArtifactPath, DigestAlgorithm};
 use sluice_source::bucket::{
     BucketAddress, BucketAuth, BucketHost, BucketNetwork, BucketQuery, BucketTransport as _,
     FetchedBucket, fetch,
@@ -376,7 +376,7 @@ async fn artifacts_are_kept_in_a_bucket_of_the_environment() {
     let address = format!("s3://{BUCKET}/flux");
     let remote = RemoteStore::at(&address, &Network::new(), &environment, clock);
     let remote = remote.expect("an address");
-    let place = Place::new("GitRepository", "apps", "web", "a").expect("plain names");
+    let place = ArtifactPath::new("GitRepository", "apps", "web", "a").expect("plain names");
     let stored = remote.put(&place, "content".into()).await.expect("stored");
     assert!(stored.written);
     let asked = store.asked();

@@ -21,7 +21,7 @@ use sluice_source::git::{
 };
 use sluice_source::http::{HttpOptions, TlsOptions, Web};
 use sluice_source::network::{
-    Client, DialError, Looked, Lookup, Network, Observe, Policy, Purpose, RequestError, Rule,
+    Client, DialError, Lookup, Network, Observe, Policy, Purpose, RequestError, Resolved, Rule,
 };
 use sluice_source::oci::{NetworkWire, Wire as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -53,7 +53,7 @@ impl Names {
 }
 
 impl Lookup for Names {
-    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Looked<'a> {
+    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a> {
         self.asked.lock().expect("not poisoned").push(host.to_owned());
         let found = match (self.known.get(host), host.parse::<IpAddr>()) {
             (_, Ok(address)) => Ok(vec![address]),

@@ -79,9 +79,9 @@ fn clouds(http: Arc<dyn Http>, environment: Environment, clock: Arc<dyn Clock>) 
 
 /// A clock that is told the time.
 #[derive(Clone)]
-struct Told(Arc<Mutex<Timestamp>>);
+struct FixedClock(Arc<Mutex<Timestamp>>);
 
-impl Clock for Told {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         *self.0.lock().expect("no panic before")
     }
@@ -183,7 +183,7 @@ async fn google_gives_a_token_of_the_machine_and_it_is_remembered() {
         "http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token",
         answer,
     )]);
-    let told = Told(Arc::new(Mutex::new(now())));
+    let told = FixedClock(Arc::new(Mutex::new(now())));
     let clouds = clouds(Arc::new(servers.clone()), environment(&[]), Arc::new(told.clone()));
     let url = "oci://europe-docker.pkg.dev/project/repo/app";
     // Four fifths of an hour are forty-eight minutes.

@@ -20,9 +20,9 @@ use sluice_yaml::Duplicates;
 use super::mask;
 use crate::commands::debug::variables;
 use crate::commands::kustomize::Disk;
+use crate::egress::with_bases;
 use crate::kinds::{self, text_at};
 use crate::outcome::Failure;
-use crate::outside::with_bases;
 use crate::session::Session;
 
 /// What is built, and how.

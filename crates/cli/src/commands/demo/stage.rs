@@ -12,10 +12,10 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::Local;
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::egress::Egress;
 use sluice_controllers::operation::Operation;
-use sluice_controllers::outside::Outside;
-use sluice_controllers::run::{Controller, World, run as run_controllers};
-use sluice_controllers::sourcing::Workshop;
+use sluice_controllers::run::{Controller, ControllerConfig, run as run_controllers};
+use sluice_controllers::sourcing::SourceBackends;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
 use sluice_source::git::{
@@ -101,12 +101,12 @@ impl Stage {
 
     /// Starts the controllers.
     pub(super) fn start(&mut self) {
-        let world = World {
+        let config = ControllerConfig {
             client: self.client.clone(),
             clock: Arc::clone(&self.clock),
             chance: Arc::new(|| 0.5),
             compute: Compute::Inline,
-            workshop: Workshop {
+            backends: SourceBackends {
                 artifacts: Arc::clone(&self.store),
                 advertised: self.advertised.clone(),
                 retention: Retention::default(),
@@ -117,7 +117,7 @@ impl Stage {
                 registries: Arc::new(MemoryRegistry::new()),
             },
             packed: Arc::new(Local(Arc::clone(&self.store))),
-            outside: Outside::sealed(Arc::new(ByPath(self.git.clone()))),
+            egress: Egress::sealed(Arc::new(ByPath(self.git.clone()))),
             settings: Settings::default(),
             receiver: None,
             instance: "demo".to_owned(),
@@ -126,7 +126,7 @@ impl Stage {
             operation: Operation::default(),
         };
         let stop = CancellationToken::new();
-        let task = tokio::spawn(run_controllers(world, stop.clone()));
+        let task = tokio::spawn(run_controllers(config, stop.clone()));
         self.running = Some((stop, task));
     }
 

@@ -75,7 +75,7 @@ const BROKEN: &[Edit] = &[
 ];
 
 /// Tells the story.
-pub(super) struct Teller<'a> {
+pub(super) struct Story<'a> {
     stage: &'a mut Stage,
     screen: &'a mut Screen,
     pace: Pace,
@@ -84,7 +84,7 @@ pub(super) struct Teller<'a> {
     proofs: usize,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Story<'a> {
     /// Everything a story needs.
     pub(super) fn new(
         stage: &'a mut Stage,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{join_all, select_all};
-use sluice_controllers::run::{Controller, World, run};
+use sluice_controllers::run::{Controller, ControllerConfig, run};
 use sluice_runtime::lease::{Candidate, Held, Terms};
 use sluice_runtime::metrics::names::LEADER;
 use sluice_source::artifact::{Digest, DigestAlgorithm};
@@ -33,31 +33,35 @@ pub(super) struct Election {
 }
 
 impl Election {
-    fn candidate(&self, world: &World, controller: Controller) -> Candidate {
+    fn candidate(&self, config: &ControllerConfig, controller: Controller) -> Candidate {
         let hash = |text: &str| {
             let digest = Digest::of(DigestAlgorithm::Sha256, text.as_bytes()).to_string();
             digest.trim_start_matches("sha256:").to_owned()
         };
-        let shard = world.operation.shard.as_str();
+        let shard = config.operation.shard.as_str();
         Candidate {
-            client: world.client.clone(),
+            client: config.client.clone(),
             namespace: self.namespace.clone(),
             name: Candidate::lease_name(controller.name(), shard, hash),
             identity: self.identity.clone(),
-            clock: Arc::clone(&world.clock),
-            chance: Arc::clone(&world.chance),
+            clock: Arc::clone(&config.clock),
+            chance: Arc::clone(&config.chance),
             terms: self.terms,
         }
     }
 
     /// Runs each controller for as long as its lease is held, until all are to stop. A lease that is lost is
     /// the end of the process: somebody else works now.
-    pub(super) async fn run(self, world: World, stop: CancellationToken) -> Result<(), Failure> {
-        let metrics = Arc::clone(&world.operation.metrics);
+    pub(super) async fn run(
+        self,
+        config: ControllerConfig,
+        stop: CancellationToken,
+    ) -> Result<(), Failure> {
+        let metrics = Arc::clone(&config.operation.metrics);
         let mut waiting = JoinSet::new();
         let mut names = BTreeMap::new();
-        for controller in world.controllers.iter().copied() {
-            let candidate = self.candidate(&world, controller);
+        for controller in config.controllers.iter().copied() {
+            let candidate = self.candidate(&config, controller);
             metrics.set(&LEADER, &[&candidate.name], 0.0);
             names.insert(controller, candidate.name.clone());
             waiting.spawn(async move { (controller, candidate.acquire().await) });
@@ -81,7 +85,7 @@ impl Election {
             }
             let controllers: BTreeSet<Controller> = held.keys().copied().collect();
             let pause = CancellationToken::new();
-            let running = run(World { controllers, ..world.clone() }, pause.clone());
+            let running = run(ControllerConfig { controllers, ..config.clone() }, pause.clone());
             match together(running, &mut held, &mut waiting, &stop, &pause).await {
                 Ended::Stopped => break Ok(()),
                 Ended::Lost => break Err(Failure::new("leader election lost")),

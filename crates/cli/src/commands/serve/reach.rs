@@ -8,7 +8,7 @@ use http::{HeaderValue, Request};
 use kube::Client;
 use kube::client::Body;
 use kube::config::KubeConfigOptions;
-use sluice_controllers::outside::cluster_client;
+use sluice_controllers::egress::cluster_client;
 use sluice_runtime::metrics::Metrics;
 use sluice_runtime::metrics::names::{API_REQUESTS, THROTTLED};
 use sluice_source::network::{Network, Purpose};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Pass, Sets, TELLER, key_of_set, replicas_of};
-use crate::controllers::recorder::Word;
+use crate::controllers::recorder::NewEvent;
 use crate::controllers::{condition, hash, pods};
 use crate::status::Status;
 use crate::store::GroupResource;
@@ -147,7 +147,7 @@ impl Pass<'_> {
         };
         if replicas > 0 {
             let message = format!("Scaled up replica set {name} from 0 to {replicas}");
-            let word = Word::normal("ScalingReplicaSet", &message);
+            let word = NewEvent::normal("ScalingReplicaSet", &message);
             self.control.tell(TELLER, &self.deployment, word).await;
         }
         let mut changed = self.set_revision(&next.to_string());
@@ -174,7 +174,7 @@ impl Pass<'_> {
             condition::set_progress(status, "Progressing", "False", reason, &message, &now);
             let _ = self.write_status().await;
         }
-        self.control.tell(TELLER, &self.deployment, Word::warning(reason, &message)).await;
+        self.control.tell(TELLER, &self.deployment, NewEvent::warning(reason, &message)).await;
     }
 
     /// Sets the revision annotation of the Deployment; tells whether that changed anything.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::revision::{self, DESIRED, MAXIMUM};
 use super::{Next, Pass, Sets, TELLER, UNLIMITED, available_of, key_of_set, replicas_of};
-use crate::controllers::recorder::Word;
+use crate::controllers::recorder::NewEvent;
 use crate::status::Status;
 use crate::write::DeleteOptions;
 use crate::{metadata, value};
@@ -132,7 +132,7 @@ impl Pass<'_> {
         let direction = if before < size { "up" } else { "down" };
         let name = metadata::name(set);
         let message = format!("Scaled {direction} replica set {name} from {before} to {size}");
-        let word = Word::normal("ScalingReplicaSet", &message);
+        let word = NewEvent::normal("ScalingReplicaSet", &message);
         self.control.tell(TELLER, &self.deployment, word).await;
         Ok(true)
     }

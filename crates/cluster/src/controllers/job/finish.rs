@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::indexes::Indexes;
 use super::{Look, Pods, TELLER};
-use crate::controllers::recorder::Word;
+use crate::controllers::recorder::NewEvent;
 use crate::controllers::{condition, pods};
 use crate::value;
 
@@ -103,9 +103,9 @@ impl Look<'_> {
 
     pub(super) async fn tell_end(&self, verdict: &Verdict) {
         let word = if verdict.succeeds {
-            Word::normal("Completed", "Job completed")
+            NewEvent::normal("Completed", "Job completed")
         } else {
-            Word::warning(verdict.reason, verdict.message)
+            NewEvent::warning(verdict.reason, verdict.message)
         };
         self.control.tell(TELLER, &self.job, word).await;
     }

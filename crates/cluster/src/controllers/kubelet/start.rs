@@ -5,17 +5,17 @@ use std::time::Duration;
 use serde_json::Value;
 use sluice_base::duration::GoDuration;
 
-use super::life::{Life, State, Step};
 use super::needs;
+use super::pod_state::{PodState, State, Step};
 use crate::controllers::control::Control;
 use crate::controllers::hash;
-use crate::controllers::recorder::Word;
+use crate::controllers::recorder::NewEvent;
 use crate::{metadata, value};
 
 /// The longest time between two tries, in seconds.
 const LONGEST: u64 = 300;
 
-impl Life {
+impl PodState {
     /// Node and image of a container.
     pub(super) fn image_key(&self, unit: usize) -> (String, String) {
         (self.node.clone(), value::text(&self.units[unit].spec, "image").to_owned())
@@ -38,12 +38,12 @@ impl Life {
             let message = format!(
                 "Container image \"{image}\" already present on machine and can be accessed by the pod"
             );
-            self.tell_unit(control, pod, unit, Word::normal("Pulled", &message)).await;
+            self.tell_unit(control, pod, unit, NewEvent::normal("Pulled", &message)).await;
             self.plan(control, unit, Step::Start, 40, 160);
             return;
         }
         let message = format!("Pulling image \"{image}\"");
-        self.tell_unit(control, pod, unit, Word::normal("Pulling", &message)).await;
+        self.tell_unit(control, pod, unit, NewEvent::normal("Pulling", &message)).await;
         if self.behaviour.image_pull_error {
             self.plan(control, unit, Step::PullFailed, 400, 1500);
             return;
@@ -69,7 +69,7 @@ impl Life {
         let message = format!(
             "Successfully pulled image \"{image}\" in {took} ({took} including waiting). Image size: {size} bytes."
         );
-        self.tell_unit(control, pod, unit, Word::normal("Pulled", &message)).await;
+        self.tell_unit(control, pod, unit, NewEvent::normal("Pulled", &message)).await;
         self.plan(control, unit, Step::Start, 40, 160);
     }
 
@@ -77,8 +77,9 @@ impl Life {
         let image = self.image(unit);
         let why = pull_error(&image);
         let message = format!("Failed to pull image \"{image}\": {why}");
-        self.tell_unit(control, pod, unit, Word::warning("Failed", &message)).await;
-        self.tell_unit(control, pod, unit, Word::warning("Failed", "Error: ErrImagePull")).await;
+        self.tell_unit(control, pod, unit, NewEvent::warning("Failed", &message)).await;
+        self.tell_unit(control, pod, unit, NewEvent::warning("Failed", "Error: ErrImagePull"))
+            .await;
         self.units[unit].state = State::Waiting { reason: "ErrImagePull", message: why };
         self.plan(control, unit, Step::PullBackOff, 900, 2000);
     }
@@ -86,9 +87,9 @@ impl Life {
     pub(super) async fn pull_back_off(&mut self, control: &Control, pod: &Value, unit: usize) {
         let image = self.image(unit);
         let message = format!("Back-off pulling image \"{image}\"");
-        self.tell_unit(control, pod, unit, Word::normal("BackOff", &message)).await;
+        self.tell_unit(control, pod, unit, NewEvent::normal("BackOff", &message)).await;
         let error = "Error: ImagePullBackOff";
-        self.tell_unit(control, pod, unit, Word::warning("Failed", error)).await;
+        self.tell_unit(control, pod, unit, NewEvent::warning("Failed", error)).await;
         let why = pull_error(&image);
         self.units[unit].state = State::Waiting {
             reason: "ImagePullBackOff",
@@ -103,14 +104,14 @@ impl Life {
     pub(super) async fn start(&mut self, control: &Control, pod: &Value, unit: usize) {
         if let Some(lack) = needs::missing_environment(control, pod, &self.units[unit].spec) {
             let message = format!("Error: {lack}");
-            self.tell_unit(control, pod, unit, Word::warning("Failed", &message)).await;
+            self.tell_unit(control, pod, unit, NewEvent::warning("Failed", &message)).await;
             self.units[unit].state =
                 State::Waiting { reason: "CreateContainerConfigError", message: lack };
             self.plan(control, unit, Step::Start, 10_000, 15_000);
             return;
         }
-        self.tell_unit(control, pod, unit, Word::normal("Created", "Container created")).await;
-        self.tell_unit(control, pod, unit, Word::normal("Started", "Container started")).await;
+        self.tell_unit(control, pod, unit, NewEvent::normal("Created", "Container created")).await;
+        self.tell_unit(control, pod, unit, NewEvent::normal("Started", "Container started")).await;
         let random = &control.state.random;
         let started = &mut self.units[unit];
         started.id = format!(
@@ -181,7 +182,7 @@ impl Life {
             "command exited with code 1"
         };
         let message = format!("Readiness probe failed: {why}");
-        self.tell_unit(control, pod, unit, Word::warning("Unhealthy", &message)).await;
+        self.tell_unit(control, pod, unit, NewEvent::warning("Unhealthy", &message)).await;
         let period = probe_number(&probe, "periodSeconds", 10);
         self.plan_after(control, unit, Step::Unready, Duration::from_secs(period));
     }
@@ -255,7 +256,7 @@ impl Life {
             format!("{}_{}({})", metadata::name(pod), metadata::namespace(pod), metadata::uid(pod));
         let name = self.units[place].name.clone();
         let message = format!("Back-off restarting failed container {name} in pod {subject}");
-        self.tell_unit(control, pod, place, Word::warning("BackOff", &message)).await;
+        self.tell_unit(control, pod, place, NewEvent::warning("BackOff", &message)).await;
         let wait = GoDuration::from_secs(i64::try_from(seconds).unwrap_or_default());
         self.units[place].state = State::Waiting {
             reason: "CrashLoopBackOff",

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use ring::digest;
 use serde_json::{Map, Value, json};
 
-use super::life::{Life, State, Unit};
+use super::pod_state::{PodState, State, Unit};
 use crate::controllers::condition;
 use crate::{metadata, value};
 
 /// The status that a pod should have.
-pub(super) fn of(life: &Life, pod: &Value, now: &str) -> Value {
+pub(super) fn of(life: &PodState, pod: &Value, now: &str) -> Value {
     let mut status = pod["status"].clone();
     if !status.is_object() {
         status = json!({});
@@ -45,7 +45,7 @@ pub(super) fn of(life: &Life, pod: &Value, now: &str) -> Value {
     status
 }
 
-fn conditions(life: &Life, pod: &Value, phase: &str, status: &mut Value, now: &str) {
+fn conditions(life: &PodState, pod: &Value, phase: &str, status: &mut Value, now: &str) {
     let finished = match phase {
         "Succeeded" => Some("PodCompleted"),
         "Failed" => Some("PodFailed"),

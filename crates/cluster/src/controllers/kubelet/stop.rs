@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::life::{Life, POD, State, Step};
+use super::pod_state::{POD, PodState, State, Step};
 use crate::controllers::control::Control;
-use crate::controllers::recorder::Word;
+use crate::controllers::recorder::NewEvent;
 use crate::value;
 
-impl Life {
+impl PodState {
     /// Asks the containers to stop, once.
     pub(super) async fn begin_stop(&mut self, control: &Control, pod: &Value) {
         if self.stopping {
@@ -24,7 +24,7 @@ impl Life {
             }
             running = true;
             let message = format!("Stopping container {}", self.units[unit].name);
-            self.tell_unit(control, pod, unit, Word::normal("Killing", &message)).await;
+            self.tell_unit(control, pod, unit, NewEvent::normal("Killing", &message)).await;
         }
         let grace = value::number(pod, "metadata.deletionGracePeriodSeconds");
         let grace = u64::try_from(grace).unwrap_or_default().saturating_mul(1000);

@@ -7,7 +7,7 @@ use super::{
     set_phase,
 };
 use crate::controllers::control::{Control, Object};
-use crate::controllers::recorder::{Teller, Word};
+use crate::controllers::recorder::{EventSource, NewEvent};
 use crate::controllers::{Key, Next, pods, scheduler};
 use crate::store::GroupResource;
 use crate::validation::quantity;
@@ -42,7 +42,7 @@ pub(super) async fn sync(control: &Control, key: &Key, claim: &Object) -> Next {
     let node = metadata::entry(claim, "annotations", scheduler::SELECTED_NODE);
     if late && node.is_none() {
         let message = "waiting for first consumer to be created before binding";
-        control.tell(TELLER, claim, Word::normal("WaitForFirstConsumer", message)).await;
+        control.tell(TELLER, claim, NewEvent::normal("WaitForFirstConsumer", message)).await;
         return Next::Wait;
     }
     if let Some(volume) = matching(control, claim) {
@@ -51,12 +51,12 @@ pub(super) async fn sync(control: &Control, key: &Key, claim: &Object) -> Next {
     }
     if class_name.is_empty() {
         let message = "no persistent volumes available for this claim and no storage class is set";
-        control.tell(TELLER, claim, Word::normal("FailedBinding", message)).await;
+        control.tell(TELLER, claim, NewEvent::normal("FailedBinding", message)).await;
         return Next::Wait;
     }
     let Some(class) = class else {
         let message = format!("storageclass.storage.k8s.io \"{class_name}\" not found");
-        control.tell(TELLER, claim, Word::warning("ProvisioningFailed", &message)).await;
+        control.tell(TELLER, claim, NewEvent::warning("ProvisioningFailed", &message)).await;
         return Next::Wait;
     };
     let provisioner = value::text(&class, "provisioner");
@@ -138,7 +138,7 @@ async fn finish(control: &Control, key: &Key, claim: &Value, volume: &str) {
         if claim["status"]["phase"] == "Bound" {
             set_phase(control, key, "Lost").await;
             let message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
-            control.tell(TELLER, claim, Word::warning("ClaimLost", message)).await;
+            control.tell(TELLER, claim, NewEvent::warning("ClaimLost", message)).await;
         }
         return;
     };
@@ -172,7 +172,7 @@ async fn provision(
         let message = format!(
             "Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
         );
-        control.tell(TELLER, claim, Word::normal("ExternalProvisioning", &message)).await;
+        control.tell(TELLER, claim, NewEvent::normal("ExternalProvisioning", &message)).await;
         let (least, most) = PROVISIONING;
         return Next::After(control.between(least, most));
     }
@@ -202,7 +202,7 @@ async fn provision(
             },
         },
     });
-    let provider = Teller {
+    let provider = EventSource {
         actor: crate::controllers::control::Actor {
             user: "system:serviceaccount:kube-system:csi-provisioner",
             manager: "csi-provisioner",
@@ -221,7 +221,7 @@ async fn provision(
     let made = control.create(provider.actor, &volumes, "", volume).await;
     if made.is_ok() {
         let message = format!("Successfully provisioned volume {name}");
-        control.tell(provider, claim, Word::normal("ProvisioningSucceeded", &message)).await;
+        control.tell(provider, claim, NewEvent::normal("ProvisioningSucceeded", &message)).await;
     }
     bind(control, key, claim, &name).await;
     Next::Wait

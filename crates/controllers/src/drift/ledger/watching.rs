@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use kube::core::ObjectMeta;
-use sluice_runtime::watches::{Told, Topic};
+use sluice_runtime::watches::{Topic, WatchEvent};
 use sluice_ssa::{Imprint, ObjectId};
 
 use super::{Foreign, Ledger, address_of, prefix};
@@ -115,28 +115,28 @@ impl Ledger {
     }
 
     /// A definition or a webhook is new, different or gone.
-    pub(in crate::drift) fn guard(&mut self, topic: &Topic, told: &Told) {
+    pub(in crate::drift) fn guard(&mut self, topic: &Topic, told: &WatchEvent) {
         let watched = self.watched.entry(topic.clone()).or_default();
         let changed = match told {
-            Told::Begins => {
+            WatchEvent::Restarted => {
                 let again = watched.age > 0;
                 watched.age += 1;
                 again
             }
-            Told::Is(metadata) => {
+            WatchEvent::Applied(metadata) => {
                 let name = metadata.name.clone().unwrap_or_default();
                 let before = watched.generations.insert(name, metadata.generation);
                 before != Some(metadata.generation) && watched.is_complete
             }
-            Told::Gone(metadata) => {
+            WatchEvent::Deleted(metadata) => {
                 watched.generations.remove(metadata.name.as_deref().unwrap_or_default());
                 true
             }
-            Told::Listed => {
+            WatchEvent::Synced => {
                 watched.is_complete = true;
                 false
             }
-            Told::Ended(_) => {
+            WatchEvent::Ended(_) => {
                 self.watched.remove(topic);
                 true
             }

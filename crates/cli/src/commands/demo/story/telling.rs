@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{PATIENCE, Stopped, Teller};
+use super::{PATIENCE, Stopped, Story};
 use crate::commands::demo::evidence::{Workload, workload};
 use crate::commands::demo::layers::{
     Layer, State, WIDTH, clock, held, layers, progress, row, shortened, unhealthy,
@@ -13,7 +13,7 @@ use crate::commands::demo::layers::{
 use crate::commands::demo::pace::Tempo;
 use crate::screen::Tone;
 
-impl Teller<'_> {
+impl Story<'_> {
     /// Begins a chapter.
     pub(super) fn heading(&mut self, text: &str, revision: Option<&str>) {
         let id = revision.and_then(|revision| revision.rsplit(':').next()?.get(..8));

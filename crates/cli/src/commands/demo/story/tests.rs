@@ -1,6 +1,6 @@
 //! The story comes true, and only then is it told.
 
-use super::{BROKEN, Edit, GATEWAY_FILE, NEW_VERSION, Stopped, Teller};
+use super::{BROKEN, Edit, GATEWAY_FILE, NEW_VERSION, Stopped, Story};
 use crate::commands::demo::pace::Pace;
 use crate::commands::demo::platform::Platform;
 use crate::commands::demo::stage::{Simulated, Stage};
@@ -9,7 +9,7 @@ use crate::screen::Screen;
 async fn told(platform: Platform, broken: &[Edit]) -> Result<(), String> {
     let mut stage = Stage::new(7, Simulated::clock(false), None);
     let mut screen = Screen::stdout();
-    let teller = Teller::new(&mut stage, &mut screen, Pace::Fast, platform);
+    let teller = Story::new(&mut stage, &mut screen, Pace::Fast, platform);
     let told = teller.breaking(broken).tell().await;
     told.map_err(|stopped| match stopped {
         Stopped::Finding(seen) => seen,

@@ -17,10 +17,10 @@ use sluice_cluster::Cluster;
 use sluice_cluster::audit::{Event, Recorder};
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
 use sluice_controllers::compute::Compute;
-use sluice_controllers::outside::Outside;
-use sluice_controllers::run::World;
+use sluice_controllers::egress::Egress;
+use sluice_controllers::run::ControllerConfig;
 use sluice_controllers::sources::SourceArtifact;
-use sluice_controllers::sourcing::Workshop;
+use sluice_controllers::sourcing::SourceBackends;
 use sluice_source::archive::{Modes, pack_with};
 use sluice_source::bucket::{MemoryBucket, MemoryBuckets};
 use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
@@ -139,12 +139,12 @@ impl Installation {
             .unwrap();
         let controllers =
             serve::controllers(&wanted.controllers).map_err(|it| it.message().to_owned()).unwrap();
-        let world = World {
+        let config = ControllerConfig {
             client,
             clock: Arc::clone(&self.clock),
             chance: Arc::new(|| 0.5),
             compute: Compute::Inline,
-            workshop: Workshop {
+            backends: SourceBackends {
                 artifacts: Arc::clone(store),
                 advertised,
                 retention: Retention::default(),
@@ -155,7 +155,7 @@ impl Installation {
                 registries: Arc::new(self.registry.clone()),
             },
             packed: Arc::new(OfService { hosts: hosts.to_vec(), store: Local(Arc::clone(store)) }),
-            outside: Outside::sealed(Arc::new(self.git.clone())),
+            egress: Egress::sealed(Arc::new(self.git.clone())),
             concurrent: wanted.concurrent,
             settings: serve::settings(wanted, NAMESPACE)
                 .map_err(|it| it.message().to_owned())
@@ -167,7 +167,7 @@ impl Installation {
         };
         let (election, stop) = (election.expect("leases are asked for"), self.stop.clone());
         self.running.push(tokio::spawn(async move {
-            let led = Box::pin(election.run(world, stop)).await;
+            let led = Box::pin(election.run(config, stop)).await;
             led.map_err(|it| it.message().to_owned()).unwrap();
         }));
     }

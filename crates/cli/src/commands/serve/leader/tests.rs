@@ -15,10 +15,10 @@ use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{Local, Served};
 use sluice_controllers::compute::Compute;
 use sluice_controllers::context::Settings;
+use sluice_controllers::egress::Egress;
 use sluice_controllers::operation::Operation;
-use sluice_controllers::outside::Outside;
-use sluice_controllers::run::{Controller, World};
-use sluice_controllers::sourcing::Workshop;
+use sluice_controllers::run::{Controller, ControllerConfig};
+use sluice_controllers::sourcing::SourceBackends;
 use sluice_runtime::lease::{Candidate, Held, Terms};
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::bucket::MemoryBuckets;
@@ -43,7 +43,7 @@ impl Clock for Virtual {
     }
 }
 
-fn world(cluster: &Cluster) -> World {
+fn config(cluster: &Cluster) -> ControllerConfig {
     let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
     let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
     git.insert(URL, Repository::new("main"));
@@ -53,12 +53,12 @@ fn world(cluster: &Cluster) -> World {
     let by = Identity::new("Ada", "ada@git.test", clock.now());
     let new = NewCommit { branch: "main", message: "a", files: &files, by };
     git.change(URL, |repository| repository.commit(&new)).unwrap();
-    World {
+    ControllerConfig {
         client: Client::new(cluster.service(), "default"),
         clock,
         chance: Arc::new(|| 0.5),
         compute: Compute::Inline,
-        workshop: Workshop {
+        backends: SourceBackends {
             artifacts: store.clone(),
             advertised: "source.test".to_owned(),
             retention: Retention::default(),
@@ -69,7 +69,7 @@ fn world(cluster: &Cluster) -> World {
             buckets: Arc::new(MemoryBuckets::default()),
         },
         packed: Arc::new(Local(store)),
-        outside: Outside::sealed(Arc::new(git)),
+        egress: Egress::sealed(Arc::new(git)),
         settings: Settings::default(),
         receiver: None,
         instance: "test".to_owned(),
@@ -89,14 +89,14 @@ fn election(identity: &str) -> Election {
 }
 
 /// A lease that somebody else takes, as upstream's controller does.
-async fn taken(world: &World, controller: &str) -> Held {
+async fn taken(config: &ControllerConfig, controller: &str) -> Held {
     let candidate = Candidate {
-        client: world.client.clone(),
+        client: config.client.clone(),
         namespace: "default".to_owned(),
         name: format!("{controller}-leader-election"),
         identity: "upstream".to_owned(),
-        clock: Arc::clone(&world.clock),
-        chance: Arc::clone(&world.chance),
+        clock: Arc::clone(&config.clock),
+        chance: Arc::clone(&config.chance),
         terms: Terms::default(),
     };
     candidate.acquire().await
@@ -132,10 +132,10 @@ async fn holder(client: &Client, controller: &str) -> String {
     lease.spec.unwrap().holder_identity.unwrap()
 }
 
-async fn prepared() -> (Cluster, World) {
+async fn prepared() -> (Cluster, ControllerConfig) {
     let cluster = Cluster::builder().seed(1).build();
-    let world = world(&cluster);
-    let client = &world.client;
+    let config = config(&cluster);
+    let client = &config.client;
     let params = PatchParams::apply("test").force();
     let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let definitions: Api<DynamicObject> =
@@ -157,16 +157,16 @@ async fn prepared() -> (Cluster, World) {
     let wishes = api(client, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
     sources.patch("a", &params, &Patch::Apply(source)).await.unwrap();
     wishes.patch("a", &params, &Patch::Apply(wish)).await.unwrap();
-    (cluster, world)
+    (cluster, config)
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_upstream_holds_is_left_to_it_until_it_lets_go() {
-    let (_cluster, world) = prepared().await;
-    let client = world.client.clone();
-    let mut upstream = taken(&world, "kustomize-controller").await;
+    let (_cluster, config) = prepared().await;
+    let client = config.client.clone();
+    let mut upstream = taken(&config, "kustomize-controller").await;
     let stop = CancellationToken::new();
-    let ours = tokio::spawn(election("ours").run(world, stop.clone()));
+    let ours = tokio::spawn(election("ours").run(config, stop.clone()));
     tokio::select! {
         biased;
         () = upstream.keep() => panic!("lost"),
@@ -186,9 +186,9 @@ async fn what_upstream_holds_is_left_to_it_until_it_lets_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_is_lost_is_the_end() {
-    let (_cluster, world) = prepared().await;
-    let client = world.client.clone();
-    let ours = tokio::spawn(election("ours").run(world, CancellationToken::new()));
+    let (_cluster, config) = prepared().await;
+    let client = config.client.clone();
+    let ours = tokio::spawn(election("ours").run(config, CancellationToken::new()));
     sleep(Duration::from_mins(1)).await;
     assert_eq!(ready(&client).await, (true, true));
     let api: Api<Lease> = Api::default_namespaced(client.clone());
@@ -201,14 +201,14 @@ async fn a_lease_that_is_lost_is_the_end() {
 }
 
 /// A replica with a store and an address of its own, on the same repository.
-fn replica(of: &World, cluster: &Cluster, address: &str) -> World {
-    let mut replica = world(cluster);
+fn replica(of: &ControllerConfig, cluster: &Cluster, address: &str) -> ControllerConfig {
+    let mut replica = config(cluster);
     replica.clock = Arc::clone(&of.clock);
-    replica.workshop.transport = Arc::clone(&of.workshop.transport);
-    replica.outside = of.outside.clone();
-    replica.workshop.advertised = address.to_owned();
+    replica.backends.transport = Arc::clone(&of.backends.transport);
+    replica.egress = of.egress.clone();
+    replica.backends.advertised = address.to_owned();
     let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
-    replica.packed = Arc::new(Served { local: Arc::clone(&replica.workshop.artifacts), client });
+    replica.packed = Arc::new(Served { local: Arc::clone(&replica.backends.artifacts), client });
     replica
 }
 

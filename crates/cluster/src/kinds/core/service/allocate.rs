@@ -224,7 +224,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn is_taken(&self, term: Term) -> bool {
-        let holders = self.context.world.holding("", "services", term);
+        let holders = self.context.view.holding("", "services", term);
         holders.iter().any(|service| place(service) != self.own)
     }
 
@@ -250,7 +250,7 @@ impl<'a> Ledger<'a> {
             );
             return Err(refused(object, &[error]));
         }
-        let start = u32::try_from(self.context.world.random(u64::from(ADDRESSES))).unwrap_or(0);
+        let start = u32::try_from(self.context.view.random(u64::from(ADDRESSES))).unwrap_or(0);
         let free = (0..ADDRESSES)
             .map(|step| Ipv4Addr::from(FIRST_ADDRESS + (start + step) % ADDRESSES))
             .find(|address| !self.is_taken(Term::Address(IpAddr::V4(*address))));
@@ -270,7 +270,7 @@ impl<'a> Ledger<'a> {
             self.ports.insert(port);
             return Ok(port);
         }
-        let start = i64::try_from(self.context.world.random(PORTS.unsigned_abs())).unwrap_or(0);
+        let start = i64::try_from(self.context.view.random(PORTS.unsigned_abs())).unwrap_or(0);
         let free = (0..PORTS)
             .map(|step| FIRST_PORT + (start + step) % PORTS)
             .find(|port| !self.ports.contains(port) && !self.is_taken(Term::NodePort(*port)));

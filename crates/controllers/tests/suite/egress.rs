@@ -112,7 +112,7 @@ fn network() -> Arc<dyn GitTransport> {
 
 async fn ground() -> Ground {
     let mut ground = Ground::idle().await;
-    ground.workshop().transport = network();
+    ground.backends().transport = network();
     ground
 }
 
@@ -261,12 +261,12 @@ async fn providers_give_credentials_for_their_own_hosts() {
         noting.inner.insert(url, small_repository());
     }
     let mut ground = Ground::idle().await;
-    ground.workshop().transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
+    ground.backends().transport = Arc::clone(&noting) as Arc<dyn GitTransport>;
     let service = format!("http://{tokens}");
     let around = ["AZURE_POD_IDENTITY_AUTHORITY_HOST", "AWS_EC2_METADATA_SERVICE_ENDPOINT"];
     let around = around.map(|name| (name.to_owned(), service.clone()));
-    ground.outside().environment.variables = around.into();
-    ground.outside().web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).unwrap());
+    ground.egress().environment.variables = around.into();
+    ground.egress().web = Arc::new(Web::new(&Network::new(), Purpose::Cloud).unwrap());
     ground.start();
     ground.apply(namespace()).await;
     let app = json!({

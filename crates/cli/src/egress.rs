@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_controllers::bases::Bases;
-use sluice_controllers::outside::Outside;
+use sluice_controllers::egress::Egress;
 use sluice_source::git::{GitLimits, GitOverNetwork, SshOptions};
 use sluice_source::http::Web;
 use sluice_source::network::{HostPattern, Network, Policy, Purpose};
@@ -23,19 +23,19 @@ pub(crate) async fn with_bases<T, E>(
         if built.is_ok() || !bases.are_wanted() {
             return Ok(built);
         }
-        let outside = match &mut outside {
-            Some(outside) => outside,
+        let egress = match &mut outside {
+            Some(egress) => egress,
             none => none.insert(network(content_hosts)?),
         };
-        bases.fetch(outside).await;
+        bases.fetch(egress).await;
     }
 }
 
-fn network(content_hosts: &[HostPattern]) -> Result<Outside, Failure> {
+fn network(content_hosts: &[HostPattern]) -> Result<Egress, Failure> {
     let policy = Policy { content_hosts: content_hosts.to_vec(), ..Policy::default() };
     let network = Network::with(policy);
     let cannot = |error| Failure::caused("cannot make an HTTP client", error);
     let content = Arc::new(Web::new(&network, Purpose::Content).map_err(cannot)?);
     let git = GitOverNetwork::new(network, SshOptions::default(), GitLimits::default());
-    Ok(Outside { content, ..Outside::sealed(Arc::new(git)) })
+    Ok(Egress { content, ..Egress::sealed(Arc::new(git)) })
 }

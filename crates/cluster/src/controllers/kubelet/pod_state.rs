@@ -69,7 +69,7 @@ pub(super) struct Unit {
 }
 
 /// The life of one pod.
-pub(super) struct Life {
+pub(super) struct PodState {
     pub(super) uid: String,
     pub(super) node: String,
     pub(super) host_address: String,
@@ -89,7 +89,7 @@ pub(super) struct Life {
 /// The place in the agenda of what concerns the whole pod.
 pub(super) const POD: usize = usize::MAX;
 
-impl Life {
+impl PodState {
     /// The life of a pod that has just arrived.
     pub(super) fn new(control: &Control, pod: &Value, host_address: &str) -> Self {
         let init = value::list(pod, "spec.initContainers").iter();

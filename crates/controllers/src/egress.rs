@@ -13,9 +13,9 @@ use sluice_source::network::{Network, Purpose};
 use tower::retry::RetryLayer;
 use tower::{BoxError, ServiceBuilder};
 
-/// What lies outside.
+/// Everything outside of the cluster.
 #[derive(Clone)]
-pub struct Outside {
+pub struct Egress {
     /// Repositories.
     pub git: Arc<dyn GitTransport>,
     /// Clouds and vaults.
@@ -28,7 +28,7 @@ pub struct Outside {
     pub clusters: Arc<dyn Clusters>,
 }
 
-impl Outside {
+impl Egress {
     /// Repositories, and nothing else.
     pub fn sealed(git: Arc<dyn GitTransport>) -> Self {
         let environment = Environment::default();
@@ -37,7 +37,7 @@ impl Outside {
     }
 }
 
-/// A world with one cluster.
+/// A config with one cluster.
 struct Sealed;
 
 impl Clusters for Sealed {
