@@ -4,6 +4,7 @@ import argparse
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -81,11 +82,24 @@ def make_foreign(plane, count):
         thread.join()
 
 
+TUNED = ["--kube-api-qps=500", "--kube-api-burst=1000"]
+
+
+def measure_floor(count, options, root):
+    """The requests that no controller can do without, sent by a bare client."""
+    plane = (Embedded if options.embedded else Plane)(options.sluice)
+    try:
+        command = [options.bench, "floor", "--kubeconfig", plane.kubeconfig, "--directory", root / "bench/apps", "--count", str(count)]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    finally:
+        plane.close()
+
+
 def measure(side, count, options, git_port):
     plane = (Embedded if options.embedded else Plane)(options.sluice)
     try:
         make_foreign(plane, options.foreign)
-        plane.start(side, flags=options.flag if side == "ours" else ())
+        plane.start(side, flags={"ours": options.flag, "tuned": TUNED}.get(side, ()))
         plane.api.ask("POST", collection("GitRepository"), {
             "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": "bench"},
             "spec": {"interval": "1h", "url": f"http://127.0.0.1:{git_port}/bench/.git", "ref": {"branch": "main"}}})
@@ -118,7 +132,8 @@ def measure(side, count, options, git_port):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sluice", required=True)
-    parser.add_argument("--only", choices=["ours", "upstream"])
+    parser.add_argument("--bench", required=True)
+    parser.add_argument("--only", choices=["ours", "upstream", "tuned", "floor"])
     parser.add_argument("--embedded", action="store_true", help="on the embedded cluster")
     parser.add_argument("--foreign", type=int, default=0, help="so many other ConfigMaps are there before")
     parser.add_argument("--chain", action="store_true", help="each Kustomization depends on the one before")
@@ -133,15 +148,16 @@ def main():
         make_repository(root, max(options.counts))
         port = serve_git(root)
         for count in options.counts:
-            sides = [options.only] if options.only else ["upstream", "ours"]
+            sides = [options.only] if options.only else ["floor", "upstream", "tuned", "ours"]
             results = {}
             for side in sides:
-                results[side] = measure(side, count, options, port)
+                results[side] = measure_floor(count, options, root) if side == "floor" else measure(side, count, options, port)
                 print(f"{count} Kustomizations, {side}: {json.dumps(results[side])}", flush=True)
-            if len(results) == 2:
-                for key, value in results["ours"].items():
-                    if isinstance(value, (int, float)) and value and key != "created in":
-                        print(f"{count} Kustomizations, {key}: {results['upstream'][key] / value:.1f} times better")
+            ours = results.pop("ours", None)
+            for side, other in results.items() if ours else ():
+                for key, value in other.items():
+                    if isinstance(value, (int, float)) and ours.get(key) and key != "created in":
+                        print(f"{count} Kustomizations, {key}: {side} / ours = {value / ours[key]:.2f}")
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
