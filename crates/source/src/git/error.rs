@@ -140,18 +140,18 @@ pub(crate) fn malformed(what: impl Into<String>) -> Cause {
     Cause::Malformed(what.into())
 }
 
-/// As many characters of a server's own words are shown.
-const WORDS: usize = 1000;
+/// Characters of a server's text that are shown at most.
+const SHOWN: usize = 1000;
 
-/// What a server says, as a condition, an event or a terminal may show it: no control characters but
-/// newlines, nothing that turns the direction of writing, and not too much of it.
+/// A server's text as a condition, an event or a terminal may show it: no control characters but newlines,
+/// nothing that turns the direction of writing, bounded in length. Newlines at the end stay: Flux shows them.
 pub(crate) fn shown(text: &str) -> String {
     let is_plain = |sign: &char| {
         let turns = matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         (*sign == '\n' || !sign.is_control()) && !turns
     };
-    let mut signs = text.trim().chars().filter(is_plain);
-    let mut out: String = signs.by_ref().take(WORDS).collect();
+    let mut signs = text.chars().filter(is_plain);
+    let mut out: String = signs.by_ref().take(SHOWN).collect();
     if signs.next().is_some() {
         out.push_str("...");
     }

@@ -305,7 +305,7 @@ impl FetchReader {
                 Ok(())
             }
             Some((2, text)) => self.talk(text.len()),
-            Some((3, text)) => Err(Cause::Remote(shown(&String::from_utf8_lossy(text)))),
+            Some((3, text)) => Err(Cause::Remote(shown(String::from_utf8_lossy(text).trim()))),
             _ => Err(malformed("a piece of the packfile has no band")),
         }
     }
@@ -314,7 +314,7 @@ impl FetchReader {
 /// A server may say an error in place of any line.
 pub(super) fn refuse_error(line: &str) -> Result<(), Cause> {
     match line.strip_prefix("ERR ") {
-        Some(text) => Err(Cause::Remote(shown(text))),
+        Some(text) => Err(Cause::Remote(shown(text.trim()))),
         None => Ok(()),
     }
 }

@@ -384,7 +384,7 @@ fn complained(text: &str) -> Cause {
         "does not appear to be a git repository",
         "could not be found",
     ];
-    let text = shown(text);
+    let text = shown(text.trim());
     let lower = text.to_lowercase();
     if ABSENT.iter().any(|words| lower.contains(words)) {
         return Cause::RepositoryNotFound(text);

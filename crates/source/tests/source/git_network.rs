@@ -286,7 +286,7 @@ async fn bad_answers_are_errors_in_time() {
         ("a cut line", http(200, SMART, b"00ff# service"), ": unexpected EOF"),
         ("an error", http(200, SMART, b"000cERR nope"), "remote error: nope"),
         ("no name", http(200, SMART, b"0009abcd\n0000"), "ref line"),
-        ("403", http(403, "", b"go away"), "authorization failed: go away"),
+        ("403", http(403, "", b"go away\n"), "authorization failed: go away\n"),
         ("500", http(500, "", b""), "status code: 500"),
     ];
     for (name, answer, expected) in cases {
