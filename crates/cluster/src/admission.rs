@@ -1,4 +1,4 @@
-//! What stands between a well-formed request and the store: the admission plugins, one file each.
+//! The admission plugins, one file each: they run between decoding and validation.
 
 mod default_class;
 mod escalation;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::status::Status;
 use crate::write::Writer;
 
-/// What is being done to an object.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,

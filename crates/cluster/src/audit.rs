@@ -1,16 +1,16 @@
 //! The audit log: one `audit.k8s.io/v1` event for each request that the server answers.
 //!
 //! ```text
-//!   trail       what is known about one request so far; ends in an event
+//!   trail       collects one request's audit data; ends in an event
 //!   event       the event, in upstream's shape
-//!   policy      how much of a request is written
+//!   policy      the audit level of a request
 //!   recorder    a sink that keeps the last events in memory, for tests
 //! ```
 //!
-//! Stages are `ResponseComplete`, and `ResponseStarted` before it for answers that go on (watches, followed logs).
-//! An event is written when the effect of the request is in the store and before the client has the answer, so the
-//! order of events is the order in which clients can have learnt of each other's writes. Requests of the cluster's
-//! own controllers are not in it: they are not made over the wire. Without a [`Sink`] nothing is collected.
+//! Stages are `ResponseComplete`, and before it `ResponseStarted` for responses that stay open (watches, followed logs).
+//! An event is written after the request's effect is in the store and before the client has the response, so the
+//! order of events is the order in which clients can have seen each other's writes. The cluster's own controllers
+//! send no HTTP requests, so they do not appear. Without a [`Sink`] nothing is collected.
 
 mod event;
 mod policy;
@@ -23,7 +23,7 @@ pub use event::{Event, Level, ObjectReference, Stage};
 pub use recorder::Recorder;
 pub(crate) use trail::Trail;
 
-/// Where audit events go. It is called on the way of a request and should return soon.
+/// Receives audit events. It is called while the request waits and should return soon.
 pub trait Sink: Send + Sync {
     /// Takes one event.
     fn write(&self, event: Event);

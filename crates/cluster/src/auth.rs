@@ -1,11 +1,11 @@
-//! Who asks, and whether they may.
+//! Authentication, impersonation and authorization.
 //!
 //! ```text
 //!   authentication   a bearer token, or what its absence means -> User
-//!   impersonation    the User the request is to count as
+//!   impersonation    the User that the request acts as
 //!   authorizer       Attributes of the request -> allowed or not, and why (RBAC)
 //!     policy           the stored roles and bindings, compiled and kept up to date
-//!     rule, cover      what one rule allows, what it takes to hand it on
+//!     rule, cover      what one rule allows, which rights are needed to grant it
 //!   authority        the keys: certificates, the administrator's token, tokens of service accounts
 //! ```
 
@@ -35,11 +35,11 @@ use crate::request::RequestInfo;
 use crate::state::State;
 use crate::status::Status;
 
-/// The group whose members may do everything.
+/// The group that is allowed everything.
 const MASTERS: &str = "system:masters";
-/// The group of everybody who showed who they are.
+/// The group of all authenticated users.
 const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody else.
+/// The group of all unauthenticated users.
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The user of requests without a credential.
 const ANONYMOUS: &str = "system:anonymous";
@@ -53,10 +53,10 @@ pub struct User {
     /// The uid, mostly empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// The groups, in the order they were given.
+    /// The groups, in the order in which they were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// Whatever else the authenticator knows.
+    /// Extra attributes from the authenticator.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, Vec<String>>,
 }
@@ -76,7 +76,7 @@ impl User {
         }
     }
 
-    /// Whether no rule is asked about this user.
+    /// Whether the user is allowed everything, without a look at the rules.
     pub(crate) fn may_everything(&self) -> bool {
         self.is_in(MASTERS)
     }

@@ -1,4 +1,4 @@
-//! Answers: whole ones, and watch streams that go on.
+//! Response bodies: complete ones, and watch streams.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 use crate::negotiate::Encoding;
 use crate::status::Status;
 
-/// The body of an answer.
+/// The body of a response.
 pub enum Body {
-    /// All of it, once.
+    /// Complete.
     Whole(Option<Bytes>),
-    /// Piece by piece, as it happens.
+    /// A stream that sends chunks as events happen.
     Stream(BoxStream<'static, Bytes>),
 }
 
@@ -52,7 +52,7 @@ impl http_body::Body for Body {
     }
 }
 
-/// An answer with a text of any type.
+/// A response with a text of any media type.
 pub(crate) fn text(
     code: StatusCode,
     content_type: &'static str,
@@ -66,13 +66,13 @@ pub(crate) fn text(
     response
 }
 
-/// An answer with an object.
+/// A response with an object.
 pub(crate) fn object(code: u16, encoding: Encoding, value: &Value) -> Response<Body> {
     let code = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     text(code, encoding.content_type(), encode(encoding, value))
 }
 
-/// An answer with a list, whose `items` come from elsewhere; see [`crate::managed::list_json`].
+/// A response with a list; its `items` are already encoded, see [`crate::managed::list_json`].
 pub(crate) fn list<'a>(
     encoding: Encoding,
     mut list: Map<String, Value>,
@@ -99,7 +99,7 @@ pub(crate) fn encode(encoding: Encoding, value: &Value) -> Vec<u8> {
     }
 }
 
-/// JSON as it is sent: indented where that was asked for, and ended.
+/// JSON as it is sent: indented if requested, with a final newline.
 fn line(encoding: Encoding, json: String) -> Vec<u8> {
     let mut out = match encoding {
         Encoding::Indented => sluice_base::gojson::indent(&json),
@@ -109,7 +109,7 @@ fn line(encoding: Encoding, json: String) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// An answer that tells of a failure.
+/// The response to a failed request.
 pub(crate) fn failure(encoding: Encoding, status: &Status) -> Response<Body> {
     if status.plain {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::NOT_FOUND);

@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::write::Writer;
 use crate::{managed, metadata, store};
 
-/// Files the recorded objects. They were valid where they come from, so nothing is checked again.
+/// Stores the recorded objects without validation: a real cluster accepted them.
 pub(crate) fn fill(state: &State) {
     let user = User::in_groups("system:apiserver", &["system:masters"]);
     for (path, objects) in recorded::bootstrap() {
@@ -23,7 +23,7 @@ pub(crate) fn fill(state: &State) {
     }
 }
 
-/// The resource whose list is at `path`.
+/// The resource with the list at `path`.
 fn resource_of(state: &State, path: &str) -> Option<std::sync::Arc<Resource>> {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts.as_slice() {

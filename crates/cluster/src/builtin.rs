@@ -14,13 +14,13 @@ use crate::kind::Kind;
 use crate::kinds::conversion;
 use crate::resource::{Decoded, Shape, api_version};
 
-/// A built-in kind in one version. What costs time is worked out when it is first needed.
+/// A built-in kind in one version. Expensive tables are computed on first use.
 pub(crate) struct BuiltIn {
     api_version: String,
     kind: String,
     types: OnceLock<TypeRef>,
     empty: OnceLock<Value>,
-    /// The hooks, if they default what is read.
+    /// The hooks, if they also default on read.
     reader: Option<Arc<dyn Kind>>,
 }
 
@@ -54,7 +54,7 @@ impl Shape for BuiltIn {
     }
 
     fn normalize(&self, value: &mut Value) {
-        // Hooks keep objects well-typed; one that did not is left as it is and fails validation.
+        // Hooks keep objects well-typed; if one does not, the object stays as it is and fails validation.
         let _ = Types::recorded().normalize(&self.api_version, &self.kind, value);
     }
 

@@ -1,4 +1,4 @@
-//! One request to a resource on its way through the server.
+//! One request to a resource, as the handlers see it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::state::State;
 use crate::status::Status;
 use crate::write::Writer;
 
-/// A request whose author is known and allowed to make it.
+/// A request that is authenticated and authorized.
 pub(crate) struct Call {
     pub(crate) state: Arc<State>,
     pub(crate) info: RequestInfo,
@@ -24,7 +24,7 @@ pub(crate) struct Call {
     pub(crate) user: User,
     pub(crate) resource: Arc<Resource>,
     pub(crate) wanted: Wanted,
-    /// Whether only the headers were asked for, which no resource serves.
+    /// Whether the method is HEAD, which no resource serves.
     pub(crate) head: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Call {
 const MANAGER_LIMIT: usize = 128;
 
 impl Call {
-    /// Whether nothing is to be kept.
+    /// Whether the request is a dry run.
     pub(crate) fn dry_run(&self) -> Result<bool, Status> {
         match self.query.all("dryRun") {
             [] => Ok(false),
@@ -53,7 +53,7 @@ impl Call {
         }
     }
 
-    /// What to do about unknown fields.
+    /// The `fieldValidation` parameter.
     pub(crate) fn field_validation(&self) -> Result<FieldValidation, Status> {
         match self.query.text("fieldValidation") {
             None | Some("Warn") => Ok(FieldValidation::Warn),
@@ -76,7 +76,7 @@ impl Call {
         }
     }
 
-    /// Who changed fields belong to: as told, or the program's name.
+    /// The field manager: `fieldManager`, or else the start of the user agent.
     pub(crate) fn manager(&self) -> String {
         if let Some(manager) = self.query.text("fieldManager") {
             return manager.to_owned();
@@ -97,7 +97,7 @@ impl Call {
         text.split(';').next().unwrap_or_default().trim()
     }
 
-    /// The writer that this request is.
+    /// A writer for this request.
     pub(crate) fn writer<'a>(&'a self, manager: &'a str, dry_run: bool) -> Writer<'a> {
         Writer {
             state: &self.state,
@@ -111,8 +111,8 @@ impl Call {
         }
     }
 
-    /// Whether a listed or watched object is the one that the request names, by its path or its selector, and that
-    /// was authorized; most name none.
+    /// Whether a listed or watched object has the name that the request was authorized for, if its path or its
+    /// field selector names one.
     pub(crate) fn fits_path(&self, object: &serde_json::Value) -> bool {
         self.info.name.is_empty() || crate::metadata::name(object) == self.info.name
     }

@@ -1,7 +1,7 @@
 //! Wall time of a cluster: an epoch plus what the runtime's timer says has passed.
 //!
-//! On a runtime with paused time this is virtual time; ten minutes of rollout cost as long as the
-//! work in them. Otherwise it is real time.
+//! On a runtime with paused time this is virtual time: ten minutes of rollout cost only the work in
+//! them. Otherwise it is real time.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl ClusterClock {
         Self { epoch, start: Instant::now(), speed }
     }
 
-    /// How long the cluster has been there.
+    /// Time since the cluster was started.
     pub(crate) fn age(&self) -> Duration {
         self.start.elapsed()
     }

@@ -2,12 +2,11 @@
 //!
 //! All controllers of a cluster run in one task, one reconcile at a time, in the order of a queue
 //! that is sorted by due time and then by arrival. So a run on a paused runtime is the same every
-//! time. They write through the same API as every client ([`Control`]) and look at nothing but
-//! the store.
+//! time. They write through the same API as every client ([`Control`]) and read only the store.
 //!
-//! A controller is a file: what wakes it ([`Controller::wakes`]) and what it does about one object
-//! ([`Controller::reconcile`]). It is called again whenever something it looked at may have changed,
-//! so it computes from the state and keeps none.
+//! A controller is a file: which events queue which keys ([`Controller::wakes`]) and one pass over one
+//! object ([`Controller::reconcile`]). It is called again whenever something it read may have changed,
+//! so it computes from the stored state and keeps none of its own.
 
 mod addresses;
 mod autoscaler;
@@ -50,7 +49,7 @@ use self::recorder::Recorder;
 use crate::state::State;
 use crate::store::{Event, GroupResource};
 
-/// What a controller is asked to look at: an object of the resource it is about.
+/// The object that a controller is asked to reconcile.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) resource: GroupResource,
@@ -74,14 +73,14 @@ impl Key {
     }
 }
 
-/// What a reconcile wants next.
+/// When to reconcile an object again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Nothing until something changes.
+    /// When something changes.
     Wait,
-    /// To be called again after this time in the simulated cluster.
+    /// After this time in the simulated cluster.
     After(Duration),
-    /// To be called again at this moment of the cluster's clock.
+    /// At this moment of the cluster's clock.
     At(Timestamp),
 }
 
@@ -90,20 +89,19 @@ pub(crate) type Reconcile<'a> = Pin<Box<dyn Future<Output = Next> + Send + 'a>>;
 
 /// One controller.
 pub(crate) trait Controller: Send + Sync {
-    /// The keys that an event gives reason to look at.
+    /// The keys that an event queues.
     fn wakes(&self, control: &Control, resource: &GroupResource, event: &Event) -> Vec<Key>;
 
-    /// How long after an event the controller looks, at least and at most; the seed decides.
+    /// The shortest and the longest delay between an event and the pass; the seed decides.
     fn reaction(&self) -> (Duration, Duration) {
         (Duration::from_millis(5), Duration::from_millis(30))
     }
 
-    /// A reconciler: one pass over one object. Idempotent; called again after a
-    /// failed write.
+    /// Reconciles one object. Idempotent; called again after a failed write.
     fn reconcile<'a>(&'a self, control: &'a Control, key: &'a Key) -> Reconcile<'a>;
 }
 
-/// Starts the controllers of a cluster on the current runtime. They stop when the cluster is gone.
+/// Starts the controllers of a cluster on the current runtime. They stop when the cluster is dropped.
 pub(crate) fn start(state: &Arc<State>) {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         tracing::debug!("no runtime: the cluster has no controllers");
@@ -130,7 +128,7 @@ fn controllers(state: &Arc<State>) -> Vec<Arc<dyn Controller>> {
     out
 }
 
-/// What `kube-controller-manager` does about workloads.
+/// The workload controllers of `kube-controller-manager`.
 fn workloads() -> Vec<Arc<dyn Controller>> {
     vec![
         Arc::new(deployment::DeploymentController),
@@ -148,7 +146,7 @@ fn workloads() -> Vec<Arc<dyn Controller>> {
     ]
 }
 
-/// What runs pods.
+/// The controllers of nodes and pods.
 fn machines() -> Vec<Arc<dyn Controller>> {
     vec![
         Arc::new(nodes::NodeController),
@@ -181,7 +179,7 @@ async fn run(state: Weak<State>, controllers: Vec<Arc<dyn Controller>>) {
             let clock = control.state.clock;
             queue.next_due().map(|due| (clock, due))
         };
-        // The state is not held while waiting, so that a dropped cluster ends this task.
+        // The state is not held while waiting, so that dropping the cluster ends this task.
         let news = match due {
             Some((clock, due)) => tokio::select! {
                 biased;
@@ -196,7 +194,7 @@ async fn run(state: Weak<State>, controllers: Vec<Arc<dyn Controller>>) {
     }
 }
 
-/// Queues what the events since `seen` give reason to look at; returns the revision now seen.
+/// Queues the keys that the events since `seen` affect; returns the revision now seen.
 fn take_events(
     control: &Control,
     controllers: &[Arc<dyn Controller>],

@@ -1,11 +1,11 @@
-//! Kinds made at run time: CustomResourceDefinitions and what they serve.
+//! CustomResourceDefinitions and the resources that they define.
 //!
 //! ```text
 //! definition written ─▶ controller: names, conditions, Established ─▶ resources() ─▶ registry
 //! request for it     ─▶ current(): is the registry's entry of the newest definition? ─▶ verbs
 //! ```
 //!
-//! - `version`: one served version: how its objects are decoded, defaulted, validated, filed.
+//! - `version`: one served version: how its objects are decoded, defaulted, validated, stored.
 //! - `columns`, `json_path`: tables by `additionalPrinterColumns`.
 //! - `controller`: what upstream's naming, establishing and finalizing controllers do.
 //! - `openapi`: OpenAPI v3 documents of custom groups.
@@ -28,7 +28,7 @@ use crate::resource::Resource;
 use crate::state::State;
 use crate::store::{GroupResource, Stored};
 
-/// Where definitions are filed.
+/// The group and resource of definitions.
 pub(crate) fn definitions() -> GroupResource {
     GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions")
 }
@@ -40,7 +40,7 @@ fn is_true(definition: &Value, condition: &str) -> bool {
     definition::condition(definition, condition).is_some_and(|found| found["status"] == "True")
 }
 
-/// Serves what a stored definition says, if it may be served.
+/// Serves the resources of a stored definition once it is established.
 fn serve(state: &State, stored: &Stored) {
     let definition = &stored.value;
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or("");
@@ -56,8 +56,8 @@ fn serve(state: &State, stored: &Stored) {
     state.registry.set_custom(group, plural, resources);
 }
 
-/// The resource of a request, made from the newest definition. Upstream learns of a changed
-/// definition a moment later; here the next request already meets it, so that a run can be repeated.
+/// The resource of a request, made from the newest definition. Upstream applies a changed definition
+/// a moment later; here the next request already uses it, so that a run can be repeated.
 pub(crate) fn current(state: &State, found: Arc<Resource>) -> Option<Arc<Resource>> {
     if !found.shape.is_custom() {
         return Some(found);

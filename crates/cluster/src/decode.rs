@@ -1,4 +1,4 @@
-//! Request bodies become objects: JSON, YAML or protobuf in, a decoded and defaulted value out.
+//! Decodes request bodies: JSON, YAML or protobuf in, a typed and defaulted object out.
 
 use serde_json::Value;
 use sluice_base::gojson::quote;
@@ -11,7 +11,7 @@ use crate::status::Status;
 
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// Reads the bytes of a body by its media type. Field names that stand twice are kept.
+/// Parses a body by its media type. Duplicate field names are kept.
 pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Document, Status> {
     match content_type {
         "" | "application/json" => Document::parse(body).map_err(|why| {
@@ -27,14 +27,14 @@ pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Document, Status>
     }
 }
 
-/// Reads YAML.
+/// Parses YAML.
 pub(crate) fn parse_yaml(body: &[u8]) -> Result<Document, String> {
     sluice_yaml::to_json(body, sluice_yaml::Duplicates::LastWins)
         .map(|value| value.unwrap_or_default().into())
         .map_err(|error| error.to_string())
 }
 
-/// Field names that stand twice in YAML; JSON's are found while decoding.
+/// Duplicate field names in YAML; those in JSON are found while decoding.
 fn yaml_duplicates(content_type: &str, body: &[u8]) -> Vec<String> {
     if content_type != "application/yaml" {
         return Vec::new();
@@ -45,13 +45,13 @@ fn yaml_duplicates(content_type: &str, body: &[u8]) -> Vec<String> {
     }
 }
 
-/// The object of a create or update request, typed and defaulted; complaints that were asked for
-/// as warnings are added to `warnings`.
+/// The object of a create or update request, typed and defaulted. Under `fieldValidation=Warn`,
+/// problems are added to `warnings`.
 pub(crate) fn object(call: &Call, warnings: &mut Vec<String>) -> Result<Value, Status> {
     object_of(call, &call.resource, warnings)
 }
 
-/// As [`object`], where the body is of another kind than the resource in the path.
+/// Like [`object`], for a body of another kind than the resource in the path.
 pub(crate) fn object_of(
     call: &Call,
     resource: &Resource,
@@ -86,7 +86,7 @@ fn with_type(mut document: Document, resource: &Resource, body: &[u8]) -> Result
         let why = "couldn't get version/kind; json parse error: json: cannot unmarshal FOUND into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
         return Err(unrecognized(resource, &why.replace("FOUND", found), body));
     };
-    // The type is read first, by itself, and its fields are texts.
+    // The type is read first, by itself, and both fields must be strings.
     for (name, member) in members.iter().filter(|(name, _)| name == "apiVersion" || name == "kind")
     {
         let found = match member {
@@ -156,7 +156,7 @@ pub(crate) fn typed(
     finish(resource, decoded, duplicates, validation, warnings)
 }
 
-/// 400 for an object that does not fit its type.
+/// 400 for an object that does not match its type.
 fn cannot(resource: &Resource, why: &str) -> Status {
     Status::bad_request(format!(
         "{} in version {} cannot be handled as a {}: {why}",
@@ -166,7 +166,7 @@ fn cannot(resource: &Resource, why: &str) -> Status {
     ))
 }
 
-/// Deals with what decoding complained about, and fills in defaults.
+/// Turns decoding problems into errors or warnings, and fills in defaults.
 pub(crate) fn finish(
     resource: &Resource,
     decoded: Decoded,
@@ -190,7 +190,7 @@ pub(crate) fn finish(
     Ok(value)
 }
 
-/// Fails for options of a kind that is not `expected`; options without a kind are taken as they are.
+/// Fails for options of a kind other than `expected`; options without a kind are accepted.
 pub(crate) fn check_options_kind(document: &Document, expected: &str) -> Result<(), Status> {
     let text = |name: &str| document.get(name).and_then(Document::as_str).unwrap_or_default();
     let kind = text("kind");
@@ -200,7 +200,7 @@ pub(crate) fn check_options_kind(document: &Document, expected: &str) -> Result<
     Err(Status::bad_request(not_registered(kind, text("apiVersion"))))
 }
 
-/// Why an object of some kind is none of this resource's.
+/// The message for an object of another kind than the resource's.
 pub(crate) fn not_this_kind(resource: &Resource, kind: &str, api_version: &str) -> String {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     if recorded_kind(group, version, kind) {
@@ -214,7 +214,7 @@ pub(crate) fn not_this_kind(resource: &Resource, kind: &str, api_version: &str) 
     }
 }
 
-/// What upstream's scheme says about a kind that it does not know.
+/// The message of upstream's scheme for an unknown kind.
 fn not_registered(kind: &str, api_version: &str) -> String {
     format!(
         "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",

@@ -1,4 +1,4 @@
-//! Fields that stand twice in a body, reported as `duplicate field "spec.x"`.
+//! Duplicate fields in a body, reported as `duplicate field "spec.x"`.
 //!
 //! Built-in kinds find them while decoding; this is for custom kinds, which have no Go type.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use sluice_schema::gotypes::Document;
 
-/// The duplicate fields of a document, each once, in the order they are met.
+/// The duplicate fields of a document, each once, in document order.
 pub(crate) fn find(document: &Document) -> Vec<String> {
     let mut found = Vec::new();
     walk(document, "", &mut found);

@@ -1,4 +1,4 @@
-//! Paths that are no resource: version, health, discovery, OpenAPI.
+//! Paths that are not resources: version, health, discovery, OpenAPI.
 
 mod discovery;
 mod openapi;
@@ -16,7 +16,7 @@ use crate::request::Query;
 use crate::state::State;
 use crate::status::Status;
 
-/// Serves a path that is no resource.
+/// Serves a path that is not a resource.
 pub(crate) fn serve(
     state: &Arc<State>,
     method: &Method,

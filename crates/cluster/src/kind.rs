@@ -1,10 +1,10 @@
-//! What is special about one kind: the hand-written half of an API type.
+//! The hooks of one kind: defaulting, strategy and validation.
 //!
-//! The generic half (decoding, metadata, managed fields, storage, watches) is the same for every
-//! kind and lives in `verbs`. A [`Kind`] answers what upstream's `defaults.go`, `strategy.go` and
-//! `validation.go` answer for that type. Objects are plain JSON values that have already been
-//! through the Go type table: unknown fields are gone, quantities are canonical, empty `omitempty`
-//! fields are absent. After the hooks ran, the same pass runs again, so a hook may leave empties.
+//! The generic code (`write`, `decode`) handles metadata, managed fields, storage and watches for all
+//! kinds. A [`Kind`] implements what upstream's `defaults.go`, `strategy.go` and `validation.go`
+//! implement for that type. Objects are plain JSON values that have been through the Go type table:
+//! unknown fields are gone, quantities are canonical, empty `omitempty` fields are absent. The table
+//! is applied once more after the hooks, so a hook may leave empty fields.
 //!
 //! One kind is one file below `kinds/<group>/`.
 
@@ -18,7 +18,7 @@ use sluice_schema::field::FieldError;
 use crate::status::Status;
 use crate::store::index::Term;
 
-/// What a hook may know about the request it serves.
+/// The request that a hook runs for.
 pub struct Context<'a> {
     /// The present moment.
     pub now: Timestamp,
@@ -28,40 +28,40 @@ pub struct Context<'a> {
     pub subresource: &'a str,
     /// The user the request runs as.
     pub user: &'a str,
-    /// Nothing that this request allocates may be kept.
+    /// Whether the request is a dry run: nothing that it allocates may be kept.
     pub dry_run: bool,
     /// The rest of the cluster.
     pub view: &'a dyn ClusterView,
 }
 
-/// A read-only look at the rest of the cluster, and its sources of chance and of addresses.
+/// Read-only access to the rest of the cluster, with its random numbers.
 pub trait ClusterView {
     /// The object, in its storage version.
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, of one namespace or (with `None`) of all, in key order.
     fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
-    /// The objects of a resource that are found by a term.
+    /// The objects of a resource that the index has under a term.
     fn holding(&self, group: &str, resource: &str, term: Term) -> Vec<Arc<Value>>;
     /// A number below `bound` from the cluster's seed.
     fn random(&self, bound: u64) -> u64;
 }
 
-/// The hooks of one kind. Every method has the behaviour of a kind without peculiarities.
+/// The hooks of one kind. The default methods suit a kind without special rules.
 pub trait Kind: Send + Sync {
-    /// Fills in what the author left out. Runs on every decode: create, update, patch result.
+    /// Sets defaults. Runs on every decode: create, update, patch result.
     fn default(&self, object: &mut Value) {
         let _ = object;
     }
 
-    /// Before create: clears what users may not set, derives what the server owns. The generic code
-    /// has already cleared `metadata` server fields; whether `status` is dropped is decided here by
-    /// [`Kind::has_status`].
+    /// Runs before create: clears fields that users may not set, sets fields that the server owns. The
+    /// generic code has already cleared the server's `metadata` fields; [`Kind::has_status`] decides
+    /// here whether `status` is dropped.
     fn prepare_create(&self, context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
         let _ = (context, object);
         Ok(())
     }
 
-    /// Before an update of the main resource; `old` is what is stored.
+    /// Runs before an update of the main resource; `old` is the stored object.
     fn prepare_update(
         &self,
         context: &Context<'_>,
@@ -72,19 +72,19 @@ pub trait Kind: Send + Sync {
         Ok(())
     }
 
-    /// Before an update through `/status`. The generic code has already put back `spec` and (for
+    /// Runs before an update through `/status`. The generic code has already restored `spec` and (for
     /// built-in kinds) nothing else.
     fn prepare_status_update(&self, context: &Context<'_>, object: &mut Value, old: &Value) {
         let _ = (context, object, old);
     }
 
-    /// What is wrong with a new object. Metadata is validated by the generic code.
+    /// Validates a new object. Metadata is validated by the generic code.
     fn validate(&self, context: &Context<'_>, object: &Value) -> Vec<FieldError> {
         let _ = (context, object);
         Vec::new()
     }
 
-    /// What is wrong with a change; immutable fields above all.
+    /// Validates a change, above all of immutable fields.
     fn validate_update(
         &self,
         context: &Context<'_>,
@@ -95,7 +95,7 @@ pub trait Kind: Send + Sync {
         self.validate(context, object)
     }
 
-    /// What is wrong with a change of the status.
+    /// Validates a change of the status.
     fn validate_status_update(
         &self,
         context: &Context<'_>,
@@ -106,20 +106,20 @@ pub trait Kind: Send + Sync {
         Vec::new()
     }
 
-    /// `Warning` headers that an object earns (upstream's `WarningsOnCreate`/`OnUpdate`).
+    /// `Warning` headers for an object (upstream's `WarningsOnCreate`/`OnUpdate`).
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         let _ = (object, old);
         Vec::new()
     }
 
-    /// Whether defaults are also filled in when a stored object is read. Upstream does so for every
-    /// kind; it shows only where something is taken away between defaulting and storing, and then
-    /// the first update writes what reading had filled in.
+    /// Whether a stored object is defaulted when it is read. Upstream does so for every kind; it shows
+    /// only where a field is removed between defaulting and storing: then the first update writes the
+    /// value that reading has filled in.
     fn defaults_on_read(&self) -> bool {
         false
     }
 
-    /// How names are checked; the default is a DNS subdomain.
+    /// The rule for names; a DNS subdomain unless overridden.
     fn name_rule(&self) -> NameRule {
         NameRule::Subdomain
     }
@@ -139,8 +139,7 @@ pub trait Kind: Send + Sync {
         false
     }
 
-    /// Whether a new object keeps the `status` it came with although [`Kind::has_status`]; only
-    /// nodes do.
+    /// Whether a new object keeps its `status` although [`Kind::has_status`]; only nodes do.
     fn keeps_status_on_create(&self) -> bool {
         false
     }
@@ -164,18 +163,18 @@ pub trait Kind: Send + Sync {
         !new.iter().filter(counts).eq(old.iter().filter(counts))
     }
 
-    /// Whether an object without finalizers in its metadata may go; namespaces have others.
+    /// Whether an object without `metadata.finalizers` may be removed; namespaces have other finalizers.
     fn removable(&self, object: &Value) -> bool {
         let _ = object;
         true
     }
 
-    /// Once deletion has begun and the object lingers (namespaces turn `Terminating`).
+    /// Runs when deletion begins and the object remains (namespaces become `Terminating`).
     fn prepare_delete(&self, context: &Context<'_>, object: &mut Value) {
         let _ = (context, object);
     }
 
-    /// Seconds between delete and removal; only pods have any.
+    /// The grace period in seconds; only pods have one.
     fn grace_period(&self, object: &Value) -> Option<i64> {
         let _ = object;
         None
@@ -188,7 +187,7 @@ pub trait Kind: Send + Sync {
         Vec::new()
     }
 
-    /// What to say to a selector by a field that is not among them.
+    /// The error for a field selector with any other field.
     fn unsupported_field(&self, field: &str) -> String {
         if self.selectable_fields(&Value::Null).is_empty() {
             return format!(
@@ -200,7 +199,7 @@ pub trait Kind: Send + Sync {
     }
 }
 
-/// How a kind's names are checked.
+/// The rule for a kind's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
     /// RFC 1123 subdomain.
@@ -213,7 +212,7 @@ pub enum NameRule {
     PathSegment,
 }
 
-/// A kind without peculiarities.
+/// A kind without special rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 

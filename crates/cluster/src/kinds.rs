@@ -28,7 +28,7 @@ mod resource_list;
 mod scheduling;
 mod storage;
 
-/// The hooks of a built-in resource; a resource without peculiarities is [`Plain`].
+/// The hooks of a built-in resource; [`Plain`] for one without special rules.
 pub(crate) fn kind(group: &str, resource: &str) -> Arc<dyn Kind> {
     let found = match group {
         "apiextensions.k8s.io" => apiextensions::kind(resource),

@@ -1,8 +1,8 @@
-//! An embedded Kubernetes API server, with the controllers and the machines behind it simulated.
+//! An embedded Kubernetes API server with simulated controllers and nodes.
 //!
 //! ```text
 //!            HTTP request (in process, or TLS on loopback: serve)
-//!   service     who asks (auth), what goes wrong (faults), may they (auth), what for (request), the log of it (audit)
+//!   service     authentication and authorization (auth), injected faults (faults), routing (request), audit log (audit)
 //!   endpoints   version, health, discovery, OpenAPI
 //!   verbs       get list watch create replace patch delete   subresources, reviews
 //!   decode      JSON, YAML, protobuf -> typed, defaulted object
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! What differs between kinds is in `kinds` (defaults, validation), `printers` (tables) and `crd`
-//! (kinds made at run time); everything else treats all kinds alike. Time and chance come from the
-//! cluster's own clock and seed, so that a run on a paused runtime can be repeated exactly.
+//! (kinds made at run time); everything else treats all kinds alike. Time and random numbers come from
+//! the cluster's own clock and seed, so that a run on a paused runtime can be repeated exactly.
 //!
 //! It is for tests, demonstrations and rehearsals. Nothing is kept on disk.
 //!
@@ -71,10 +71,10 @@ use crate::faults::{Faults, Rule};
 use crate::service::Origin;
 use crate::state::State;
 
-/// The moment at which clusters start that are not told otherwise: 2026-01-01.
+/// The default start time of clusters: 2026-01-01.
 const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
-/// How a cluster is to be.
+/// The configuration of a cluster.
 #[derive(Debug, Clone)]
 pub struct Builder {
     seed: u64,
@@ -90,44 +90,44 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The source of all chance: uids, names, delays.
+    /// The seed of uids, generated names and delays.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// What the cluster's clock reads at the start.
+    /// The cluster's time at the start.
     #[must_use]
     pub fn epoch(mut self, epoch: Timestamp) -> Self {
         self.epoch = epoch;
         self
     }
 
-    /// How much faster than in life simulated delays pass.
+    /// The factor by which simulated delays are shorter than real ones.
     #[must_use]
     pub fn speed(mut self, speed: f64) -> Self {
         self.speed = speed;
         self
     }
 
-    /// How many past events per resource watches can go back.
+    /// The number of past events per resource that a watch can start from.
     #[must_use]
     pub fn history(mut self, events: usize) -> Self {
         self.history = events;
         self
     }
 
-    /// Whether nodes run pods. Without them Deployments are rolled out to pods that stay pending.
+    /// Whether nodes run pods. Without nodes the pods of Deployments stay pending.
     #[must_use]
     pub fn workloads(mut self, workloads: bool) -> Self {
         self.workloads = workloads;
         self
     }
 
-    /// Whether anybody acts on Deployments, Jobs, Services and their like. Without it what is
-    /// written stays as it was written; namespaces, accounts, roles and garbage are looked after
-    /// all the same.
+    /// Whether workload controllers (Deployments, Jobs, Services and others) run. Without them objects
+    /// stay as they were written; the controllers of namespaces, service accounts, cluster roles and
+    /// garbage collection run in any case.
     #[must_use]
     pub fn rollouts(mut self, rollouts: bool) -> Self {
         self.rollouts = rollouts;
@@ -135,22 +135,22 @@ impl Builder {
     }
 
     /// Takes the cluster's keys from the system's randomness instead of the seed. For clusters that
-    /// others can reach: whoever knows the seed would know the administrator's token.
+    /// others can reach: the administrator's token can be computed from the seed.
     #[must_use]
     pub fn private_keys(mut self) -> Self {
         self.private_keys = true;
         self
     }
 
-    /// A bearer token that stands for a user.
+    /// A bearer token and its user.
     #[must_use]
     pub fn token(mut self, token: &str, user: User) -> Self {
         self.tokens.push((token.to_owned(), user));
         self
     }
 
-    /// Something that goes wrong from the beginning; see [`faults`]. More can come and go later, through
-    /// [`Cluster::faults`].
+    /// A fault rule that is installed from the start; see [`faults`]. [`Cluster::faults`] adds and
+    /// removes rules later.
     #[must_use]
     pub fn fault(mut self, rule: Rule) -> Self {
         self.faults.push(rule);
@@ -164,8 +164,8 @@ impl Builder {
         self
     }
 
-    /// The cluster, with the objects of a fresh one. Call it on the runtime that will serve it: its
-    /// clock is that runtime's.
+    /// Starts the cluster with the objects of a fresh one. Call it on the runtime that will serve it:
+    /// its clock is that runtime's.
     pub fn build(self) -> Cluster {
         let state = Arc::new(State::new(&self));
         bootstrap::fill(&state);
@@ -197,19 +197,19 @@ impl Cluster {
         }
     }
 
-    /// The API server for clients in this process. A request without credentials is the
-    /// administrator's.
+    /// The API server for clients in this process. A request without credentials acts as the
+    /// administrator.
     pub fn service(&self) -> ClusterService {
         ClusterService::new(self.state.clone(), Origin::InProcess)
     }
 
-    /// What goes wrong between clients and this cluster.
+    /// The faults that are injected between clients and this cluster.
     pub fn faults(&self) -> Faults {
         self.state.faults.clone()
     }
 
-    /// Forgets the history of all objects, as etcd's compaction does: watches and pages that reach
-    /// back get 410.
+    /// Drops the history of all objects, as etcd's compaction does: older watches and continue tokens
+    /// get 410.
     pub fn compact(&self) {
         self.state.store.compact();
     }

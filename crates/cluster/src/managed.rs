@@ -1,4 +1,4 @@
-//! Who owns which field: `metadata.managedFields`, through `schema`'s structured merge.
+//! Field ownership: `metadata.managedFields`, through `schema`'s structured merge.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::write::Writer;
 pub(crate) use sluice_schema::managed::revert_times;
 pub(crate) use sluice_schema::managed::{list_json, object_json as to_json};
 
-/// Records a write that is not an apply: `object` with the ownership of changed fields moved to the
+/// Records a write that is not an apply: returns `object` with the changed fields owned by the
 /// writer. A null `live` is a create.
 pub(crate) fn track(writer: &Writer<'_>, live: &Value, object: Value) -> Value {
     let shape = &writer.resource.shape;
@@ -88,7 +88,7 @@ fn with_request<T>(writer: &Writer<'_>, types: &TypeRef, run: impl FnOnce(&Reque
     })
 }
 
-/// What an endpoint ignores, and nobody comes to own through it.
+/// The fields that an endpoint ignores, and that no manager owns through it.
 fn filters(resource: &Resource, subresource: &str) -> BTreeMap<String, Filter> {
     if !resource.shape.is_custom() {
         return managed::reset_filters(&resource.group, &resource.kind, subresource);

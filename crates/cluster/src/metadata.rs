@@ -1,4 +1,4 @@
-//! Reading and writing `metadata`, as every verb does.
+//! Accessors for `metadata`, for all verbs.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ pub(crate) fn of_mut(object: &mut Value) -> &mut Map<String, Value> {
     metadata.as_object_mut().expect("it was made an object just above")
 }
 
-/// A text of the metadata; empty if absent.
+/// A string field of the metadata; empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     of(object).get(field).and_then(Value::as_str).unwrap_or_default()
 }

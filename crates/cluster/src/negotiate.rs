@@ -1,4 +1,4 @@
-//! In which form an answer is wanted: the `Accept` header.
+//! Content negotiation: the `Accept` header.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, USER_AGENT};
@@ -6,7 +6,7 @@ use http::header::{ACCEPT, USER_AGENT};
 use crate::request::Query;
 use crate::status::Status;
 
-/// How bytes are written.
+/// The encoding of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
@@ -25,7 +25,7 @@ impl Encoding {
     }
 }
 
-/// What is written.
+/// The content of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The object.
@@ -36,7 +36,7 @@ pub(crate) enum Form {
     MetadataList,
     /// A table for people.
     Table,
-    /// The same under its older name, `meta.k8s.io/v1beta1`.
+    /// A table in the older version `meta.k8s.io/v1beta1`.
     OldTable,
 }
 
@@ -74,12 +74,12 @@ fn choose(clauses: &[Clause<'_>]) -> Result<Wanted, Status> {
         let message = format!("only the following media types are accepted: {ACCEPTED}");
         return Err(Status::new(406, "NotAcceptable", message));
     }
-    // The router refuses what no encoder makes before the resource is asked.
+    // The router rejects types that no encoder supports before the resource is looked up.
     let message = format!("406: Not Acceptable\n\nAvailable representations: {ACCEPTED}");
     Err(Status::new(406, "NotAcceptable", message).with_details(serde_json::json!({})))
 }
 
-/// Whether a person reads the answer: as told, or by the name of the program.
+/// Whether to indent the response: by the `pretty` parameter, or for browsers and curl.
 fn is_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if query.get("pretty").is_some() {
         return query.flag("pretty");

@@ -1,4 +1,4 @@
-//! How a built-in kind becomes rows of the tables that `kubectl get` prints; upstream's
+//! Table rows of built-in kinds, as `kubectl get` prints them; upstream's
 //! `printers/internalversion`.
 //!
 //! One kind is one file below `printers/<group>/`.
@@ -8,21 +8,21 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// How one kind becomes table rows.
+/// The table of one kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Printer {
     /// The columns.
     pub(crate) columns: &'static [Column],
     /// The cells of one object.
     pub(crate) cells: fn(&Value, Timestamp) -> Vec<Value>,
-    /// The `conditions` of the row of one object.
+    /// The `conditions` of an object's row.
     pub(crate) conditions: Option<fn(&Value) -> Vec<Value>>,
-    /// The order of the rows of a list, where it is not that of the names.
+    /// The order of rows in a list, if it is not by name.
     pub(crate) order: Option<fn(&Value, &Value) -> Ordering>,
 }
 
 impl Printer {
-    /// A printer whose rows have no conditions and stand in the order of the list.
+    /// A printer without row conditions, in the order of the list.
     pub(crate) const fn new(
         columns: &'static [Column],
         cells: fn(&Value, Timestamp) -> Vec<Value>,
@@ -36,31 +36,31 @@ impl Printer {
 pub(crate) struct Column {
     /// The heading.
     pub(crate) name: &'static str,
-    /// `string`, `integer` or `boolean`; cells need not keep to it.
+    /// `string`, `integer` or `boolean`; cells may be of another type.
     pub(crate) kind: &'static str,
     /// The format, `name` for the name.
     pub(crate) format: &'static str,
-    /// What the column means.
+    /// The description of the column.
     pub(crate) description: Description,
     /// 0 is always shown, 1 with `-o wide`.
     pub(crate) priority: i32,
 }
 
-/// What a column means.
+/// The description of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Description {
-    /// These words.
+    /// A literal text.
     Literal(&'static str),
-    /// What the recorded OpenAPI says about a field; the schema without `io.k8s.api.`.
+    /// The recorded OpenAPI description of a field; the schema without `io.k8s.api.`.
     Field(&'static str, &'static str),
-    /// What the recorded OpenAPI says about a field of the metadata.
+    /// The recorded OpenAPI description of a metadata field.
     Metadata(&'static str),
 }
 
 pub(crate) use Description::{Field, Literal};
 
 impl Description {
-    /// The words.
+    /// The text of the description.
     pub(crate) fn text(self) -> &'static str {
         let (schema, field) = match self {
             Self::Literal(text) => return text,
@@ -73,7 +73,7 @@ impl Description {
             .schema(&schema)
             .and_then(|schema| schema["properties"][field]["description"].as_str())
             .unwrap_or_default();
-        // Only OpenAPI lists the values; upstream's tables take the text from the Go type.
+        // Only OpenAPI lists the enum values; upstream's tables take the text from the Go type.
         text.split_once("\n\nPossible enum values:").map_or(text, |(text, _)| text)
     }
 }
@@ -81,7 +81,7 @@ impl Description {
 /// The name, first in nearly every table.
 pub(crate) const NAME: Column = Column::string("Name", Description::Metadata("name")).formatted();
 
-/// How long ago the object was created.
+/// The age of the object.
 pub(crate) const AGE: Column = Column::string("Age", Description::Metadata("creationTimestamp"));
 
 /// The names of a template's containers.
@@ -97,27 +97,27 @@ impl Column {
         Self { name, kind, format: "", description, priority: 0 }
     }
 
-    /// A column of texts.
+    /// A string column.
     pub(crate) const fn string(name: &'static str, description: Description) -> Self {
         Self::new(name, "string", description)
     }
 
-    /// A column of numbers.
+    /// An integer column.
     pub(crate) const fn integer(name: &'static str, description: Description) -> Self {
         Self::new(name, "integer", description)
     }
 
-    /// A column of truth values.
+    /// A boolean column.
     pub(crate) const fn boolean(name: &'static str, description: Description) -> Self {
         Self::new(name, "boolean", description)
     }
 
-    /// The same column, only shown when the table may be wide.
+    /// The same column, shown only with `-o wide`.
     pub(crate) const fn wide(self) -> Self {
         Self { priority: 1, ..self }
     }
 
-    /// The same column, marked as one of names.
+    /// The same column, with format `name`.
     pub(crate) const fn formatted(self) -> Self {
         Self { format: "name", ..self }
     }

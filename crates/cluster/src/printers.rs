@@ -1,4 +1,4 @@
-//! The tables of the built-in kinds: a folder is a group, a file is a kind.
+//! The tables of the built-in kinds: a folder per group, a file per kind.
 
 mod admissionregistration;
 pub(crate) mod age;
@@ -22,10 +22,10 @@ mod storage;
 
 use crate::printer::Printer;
 
-/// How the scale of any built-in object is printed.
+/// The printer of the scale subresource of built-in kinds.
 pub(crate) const SCALE: Printer = autoscaling::scale::PRINTER;
 
-/// How objects of a built-in resource are printed; `None` means `NAME` and `CREATED AT`.
+/// The printer of a built-in resource; `None` means `NAME` and `CREATED AT`.
 pub(crate) fn printer(group: &str, resource: &str) -> Option<Printer> {
     match group {
         "" | "events.k8s.io" => core::printer(resource),

@@ -1,7 +1,7 @@
-//! Chance from one seed: uids, name suffixes and jitter.
+//! Random numbers from one seed: uids, name suffixes and jitter.
 //!
-//! xoshiro256** seeded by SplitMix64. Small, fast and the same on every machine; it guards no
-//! secret (those come from `auth`).
+//! xoshiro256** seeded by SplitMix64. Small, fast and the same on every machine. Not for secrets;
+//! those come from `auth`.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,11 +9,11 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Random(Mutex<[u64; 4]>);
 
-/// The letters upstream takes for generated names: no vowels, no look-alikes.
+/// The letters of generated names, as upstream's: no vowels, no look-alikes.
 const SUFFIX_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Random {
-    /// The numbers that belong to `seed`.
+    /// The generator for `seed`.
     pub(crate) fn seeded(seed: u64) -> Self {
         let mut state = seed;
         let mut next = || {
@@ -60,7 +60,7 @@ impl Random {
         )
     }
 
-    /// Five letters for a generated name.
+    /// The five-letter suffix of a generated name.
     pub(crate) fn suffix(&self) -> String {
         let letters = SUFFIX_LETTERS.len() as u64;
         (0..5)

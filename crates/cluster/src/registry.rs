@@ -1,4 +1,4 @@
-//! Which resources are served: the built-in ones, and those that CRDs add while the cluster runs.
+//! The served resources: built-in ones, and those that CRDs add while the cluster runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,7 +12,7 @@ use crate::store::GroupResource;
 use crate::table::Columns;
 use crate::{kinds, printers};
 
-/// group, version, plural.
+/// Group, version, plural.
 type Address = (String, String, String);
 
 /// All served resources.
@@ -45,7 +45,7 @@ impl Registry {
         self.custom.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
     }
 
-    /// Whether a group is built in. Below others, whatever is not served is not even a resource.
+    /// Whether a group is built in. Unknown resources of other groups get another 404.
     pub(crate) fn has_group(&self, group: &str) -> bool {
         self.builtin.values().any(|resource| resource.group == group)
     }
@@ -59,7 +59,7 @@ impl Registry {
         out
     }
 
-    /// One served version of every stored resource; for whoever walks all objects once.
+    /// One served version of every stored resource, for a walk over all objects.
     pub(crate) fn storages(&self) -> Vec<Arc<Resource>> {
         let mut by_storage: BTreeMap<GroupResource, Arc<Resource>> = BTreeMap::new();
         for resource in self.all() {
@@ -70,8 +70,8 @@ impl Registry {
         by_storage.into_values().collect()
     }
 
-    /// A served version of the resource whose objects are filed under `storage`; for built-in
-    /// kinds the version they are stored in.
+    /// A served version of the resource that is stored under `storage`; for built-in kinds the storage
+    /// version.
     pub(crate) fn stored(&self, storage: &GroupResource) -> Option<Arc<Resource>> {
         let fits = |resource: &&Arc<Resource>| {
             resource.storage == *storage && resource.group == storage.group
@@ -164,7 +164,7 @@ fn built_in_resource(group: &str, version: &str, found: &recorded::Resource) -> 
     }
 }
 
-/// A kind that is no resource: it only stands in the bodies of requests to a subresource.
+/// A kind that is not a resource: it appears only in bodies of requests to a subresource.
 pub(crate) fn of_bodies(group: &str, version: &str, kind: &str, hooks: Arc<dyn Kind>) -> Resource {
     Resource {
         group: group.to_owned(),
@@ -188,7 +188,7 @@ pub(crate) fn of_bodies(group: &str, version: &str, kind: &str, hooks: Arc<dyn K
     }
 }
 
-/// The warning that requests to a deprecated built-in resource earn.
+/// The warning header for requests to a deprecated built-in resource.
 fn deprecation(group: &str, plural: &str) -> Option<String> {
     let text = match (group, plural) {
         ("", "componentstatuses") => "v1 ComponentStatus is deprecated in v1.19+",

@@ -1,4 +1,4 @@
-//! What a request asks for, read from its path, method and query (upstream's `RequestInfo`).
+//! Request attributes from path, method and query (upstream's `RequestInfo`).
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use http::Method;
 
 use crate::selector::FieldSelector;
 
-/// The parts of a request that routing and authorization look at.
+/// The parts of a request that routing and authorization use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RequestInfo {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths
-    /// that are no resource, the lower-case method.
+    /// that are not resources, the lower-case method.
     pub(crate) verb: &'static str,
     /// The path without the query.
     pub(crate) path: String,
@@ -22,15 +22,15 @@ pub(crate) struct RequestInfo {
     pub(crate) resource: String,
     pub(crate) subresource: String,
     pub(crate) name: String,
-    /// What stands behind the subresource, for proxies.
+    /// The path after the subresource, for proxies.
     pub(crate) rest: Vec<String>,
 }
 
-/// Subresources of `namespaces`; anything else behind a namespace name is a resource in it.
+/// Subresources of `namespaces`; any other segment after a namespace name is a resource in it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
 impl RequestInfo {
-    /// Reads the request line.
+    /// Parses method, path and query.
     pub(crate) fn parse(method: &Method, path: &str, query: &Query) -> Self {
         let mut info = Self { verb: method_verb(method), path: path.to_owned(), ..Self::default() };
         let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -55,7 +55,7 @@ impl RequestInfo {
             Method::DELETE => "delete",
             _ => "",
         };
-        // The deprecated form /api/v1/watch/… is still served.
+        // The deprecated path /api/v1/watch/… is still served.
         if parts.first() == Some(&"watch") && parts.len() > 1 {
             info.verb = "watch";
             parts.remove(0);
@@ -89,7 +89,7 @@ impl RequestInfo {
             if info.name.is_empty()
                 && let Some(name) = query.get("fieldSelector").and_then(single_name)
             {
-                // Counts as named for RBAC's resourceNames.
+                // RBAC's resourceNames treat this as the name.
                 info.name = name;
             }
         }
@@ -110,20 +110,20 @@ fn method_verb(method: &Method) -> &'static str {
     }
 }
 
-/// The only name that a field selector lets through, if it does. It is read as it will be applied: RBAC takes it for
-/// the name of the request.
+/// The single name that a field selector matches, if it matches only one. Must be parsed exactly as the
+/// selector is applied later: RBAC authorizes this name.
 fn single_name(selector: &str) -> Option<String> {
     let selector = FieldSelector::parse(selector).ok()?;
     let name = selector.exact("metadata.name")?;
     (!name.is_empty() && !name.contains(['/', '%'])).then(|| name.to_owned())
 }
 
-/// The query of a request, decoded.
+/// The decoded query of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Query(BTreeMap<String, Vec<String>>);
 
 impl Query {
-    /// Reads what stands behind the question mark.
+    /// Parses the text after the question mark.
     pub(crate) fn parse(text: &str) -> Self {
         let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -148,13 +148,13 @@ impl Query {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// A switch as upstream converts it: present and not `false` or `0`.
+    /// A boolean as upstream converts it: present and neither `false` nor `0`.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !matches!(value.to_lowercase().as_str(), "false" | "0"))
     }
 }
 
-/// Undoes `%xx` (and, in queries, `+`); text that is not UTF-8 afterwards is replaced.
+/// Decodes `%xx` (and, in queries, `+`); invalid UTF-8 is replaced.
 pub(crate) fn percent_decode(text: &str, plus_is_space: bool) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! A resource as it is served: one version of one kind, with everything the generic code asks.
+//! A served resource: one version of one kind, with everything that the generic code needs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::status::Status;
 use crate::store::GroupResource;
 use crate::table::Columns;
 
-/// What to do about fields that the type does not have, or that stand twice.
+/// The handling of unknown and duplicate fields (`fieldValidation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -23,67 +23,67 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
-/// An object as read from a request, and what was wrong with it on the way.
+/// A decoded object, with the problems found on the way.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) value: Value,
-    /// `unknown field "spec.x"` and the like.
+    /// Messages such as `unknown field "spec.x"`.
     pub(crate) problems: Vec<String>,
 }
 
-/// How objects of a type are read, written, compared and merged. Built-in kinds follow the table of
+/// Decoding, normalising, merging and converting objects of a type. Built-in kinds use the table of
 /// Go types, custom kinds their structural schema.
 pub(crate) trait Shape: Send + Sync {
-    /// Reads an object: drops what the type does not know, brings values into their canonical form.
+    /// Decodes an object: drops unknown fields, makes values canonical.
     fn decode(&self, document: Document) -> Result<Decoded, String>;
 
-    /// Brings an object that hooks have changed back into the form the wire shows.
+    /// Makes an object canonical again after hooks have changed it.
     fn normalize(&self, value: &mut Value);
 
-    /// Takes away what does not survive being stored.
+    /// Removes fields that are not stored.
     fn settle(&self, value: &mut Value) {
         let _ = value;
     }
 
-    /// Reads an object that a strategic merge made; like [`Shape::decode`], in other words.
+    /// Decodes the result of a strategic merge; like [`Shape::decode`], with other error texts.
     fn restore(&self, value: Value) -> Result<Decoded, String> {
         self.decode(value.into())
     }
 
-    /// A stored object in this version.
+    /// Converts a stored object to this version.
     fn served<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
         Cow::Borrowed(stored)
     }
 
-    /// An object of this version as it is stored.
+    /// Converts an object of this version to the storage version.
     fn stored_form(&self, value: Value) -> Value {
         value
     }
 
-    /// The types that server-side apply merges by, in this version.
+    /// The schema for server-side apply in this version.
     fn merge_types(&self) -> TypeRef;
 
-    /// The other versions of the kind, for ownership that was recorded in them.
+    /// The other versions of the kind, for managed fields that were recorded in them.
     fn versions(&self) -> &dyn Versions;
 
-    /// An object of the kind before anything is set.
+    /// The empty object of the kind.
     fn empty(&self) -> &Value;
 
-    /// A strategic merge patch applied; `None` where the kind has no merge keys (custom kinds).
+    /// Applies a strategic merge patch; `None` if the kind has no merge keys (custom kinds).
     fn strategic_merge(&self, object: &Value, patch: &Value) -> Option<Result<Value, PatchError>>;
 
-    /// Whether the status endpoint keeps the rest of the object (custom kinds also keep metadata).
+    /// Whether the kind is custom: its status endpoint also restores metadata.
     fn is_custom(&self) -> bool {
         false
     }
 
-    /// Where `scale` finds its numbers.
+    /// The JSON paths of the scale subresource.
     fn scale_paths(&self) -> Option<ScalePaths> {
         None
     }
 }
 
-/// JSON paths of a scale subresource, as `.spec.replicas`.
+/// JSON paths of a scale subresource, such as `.spec.replicas`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
     pub(crate) spec: String,
@@ -91,7 +91,7 @@ pub(crate) struct ScalePaths {
     pub(crate) selector: Option<String>,
 }
 
-/// A subresource as discovery lists it.
+/// A subresource in discovery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Subresource {
     pub(crate) group: String,
@@ -113,16 +113,16 @@ pub(crate) struct Resource {
     pub(crate) categories: Vec<String>,
     pub(crate) verbs: Vec<String>,
     pub(crate) subresources: BTreeMap<String, Subresource>,
-    /// Where the objects are filed; `events.k8s.io` shares with the core group.
+    /// The resource that objects are stored under; `events.k8s.io` shares the core group's.
     pub(crate) storage: GroupResource,
     pub(crate) hooks: Arc<dyn Kind>,
     pub(crate) shape: Arc<dyn Shape>,
     pub(crate) columns: Columns,
-    /// The `Warning` that requests to a deprecated version earn.
+    /// The `Warning` header of a deprecated version.
     pub(crate) deprecation: Option<String>,
     /// `storageVersionHash` of discovery.
     pub(crate) storage_hash: Option<String>,
-    /// The revision of the definition that a custom resource is made from; 0 for built-in ones.
+    /// The revision of the definition that a custom resource was made from; 0 for built-in ones.
     pub(crate) definition: u64,
 }
 
@@ -132,7 +132,7 @@ impl Resource {
         api_version(&self.group, &self.version)
     }
 
-    /// Whether the resource answers to `verb` at all.
+    /// Whether the resource supports `verb`.
     pub(crate) fn allows(&self, verb: &str) -> bool {
         self.verbs.iter().any(|allowed| allowed == verb)
     }

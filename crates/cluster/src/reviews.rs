@@ -1,4 +1,4 @@
-//! Kinds that are asked and answered, never stored: access reviews, token reviews.
+//! Access reviews and token reviews: kinds that are answered and never stored.
 
 mod access;
 mod identity;
@@ -32,7 +32,7 @@ pub(crate) fn serve(call: &Call, mut object: Value) -> Result<Response<Body>, St
     verbs::respond(call, 201, &answer)
 }
 
-/// Even what is never stored says who wrote its fields.
+/// Reviews have managed fields too, although they are never stored.
 fn tracked(call: &Call, object: Value) -> Value {
     let manager = call.manager();
     managed::track(&call.writer(&manager, false), &Value::Null, object)

@@ -9,7 +9,7 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::store::index::Term;
 
-/// What labels must be like.
+/// A requirement on labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Requirement {
     Exists(String),
@@ -25,7 +25,7 @@ enum Requirement {
 pub(crate) struct LabelSelector(Vec<Requirement>);
 
 impl LabelSelector {
-    /// Reads the text form: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
+    /// Parses the text form: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         label_text::parse(text).map(Self).map_err(Status::bad_request)
     }
@@ -58,7 +58,7 @@ impl LabelSelector {
         Some(Self(out))
     }
 
-    /// The selector that wants these labels.
+    /// The selector for exactly these labels.
     pub(crate) fn equal(labels: &[(&str, &str)]) -> Self {
         let wanted = labels
             .iter()
@@ -71,8 +71,8 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
-    /// What the objects that it names are found by: one question for each label that has to have
-    /// one of some values.
+    /// Index terms of the selected objects: for each label that must have one of several values, the
+    /// terms of these values.
     pub(crate) fn questions(&self) -> Vec<Vec<Term>> {
         let questions = self.0.iter().filter_map(|requirement| match requirement {
             Requirement::In(key, values) => {
@@ -84,7 +84,7 @@ impl LabelSelector {
         questions.collect()
     }
 
-    /// Whether the object's labels fit.
+    /// Whether the selector matches the object's labels.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|requirement| {
             let label = |key: &str| metadata::entry(object, "labels", key);
@@ -105,7 +105,7 @@ impl LabelSelector {
     }
 }
 
-/// A `metav1.LabelSelector` object in the text form, by key.
+/// The text form of a `metav1.LabelSelector`, sorted by key.
 pub(crate) fn label_selector_text(selector: &Value) -> String {
     let mut terms: Vec<(String, String)> = Vec::new();
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
@@ -134,7 +134,7 @@ pub(crate) fn label_selector_text(selector: &Value) -> String {
 pub(crate) struct FieldSelector(Vec<(String, String, bool)>);
 
 impl FieldSelector {
-    /// Reads the text form: `a=b,c!=d`, with `\` escaping `,`, `=` and itself.
+    /// Parses the text form: `a=b,c!=d`, with `\` escaping `,`, `=` and itself.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         let mut out = Vec::new();
         for term in split_escaped(text) {
@@ -156,13 +156,13 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// The one value that a field has to have, if there is a term that says so.
+    /// The value that a field must have, if the selector requires one.
     pub(crate) fn exact(&self, field: &str) -> Option<&str> {
         let term = self.0.iter().find(|(name, _, equal)| name == field && *equal);
         term.map(|(_, value, _)| value.as_str())
     }
 
-    /// Fails if the resource cannot be selected by one of the fields.
+    /// Fails if the resource does not support one of the fields.
     pub(crate) fn check(&self, resource: &Resource) -> Result<(), Status> {
         let known = resource.hooks.selectable_fields(&Value::Null);
         for (field, _, _) in &self.0 {
@@ -180,7 +180,7 @@ impl FieldSelector {
         Ok(())
     }
 
-    /// Whether the object's fields fit.
+    /// Whether the selector matches the object's fields.
     pub(crate) fn matches(&self, resource: &Resource, object: &Value) -> bool {
         if self.0.is_empty() {
             return true;

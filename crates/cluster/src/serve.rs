@@ -18,11 +18,11 @@ use crate::Cluster;
 use crate::auth::Authority;
 use crate::service::{ClusterService, Origin};
 
-/// How long a client may take to greet, and to send the head of a request.
+/// Timeout of the TLS handshake and of a request's headers.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many connections there are at a time; others wait in the system's queue.
+/// The maximum number of connections; others wait in the system's queue.
 const CONNECTIONS: usize = 2048;
-/// When no connection can be accepted (no file descriptor is left, say), this is waited.
+/// The pause after a failed accept (when no file descriptor is left, for example).
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why the server could not be started.
@@ -34,20 +34,20 @@ pub enum ServeError {
     /// The port could not be opened.
     #[error("cannot listen on {address}")]
     Listen {
-        /// The address that was asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
     /// The certificate could not be made.
     #[error("cannot make a certificate")]
     Certificate(#[from] rcgen::Error),
-    /// The TLS configuration was refused.
+    /// The TLS configuration was rejected.
     #[error("cannot configure TLS")]
     Tls(#[from] rustls::Error),
 }
 
-/// A cluster on a port.
+/// A cluster that listens on a port.
 pub struct Served {
     address: SocketAddr,
     kubeconfig: Value,
@@ -57,17 +57,17 @@ pub struct Served {
 }
 
 impl Served {
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A kubeconfig that reaches it as administrator.
+    /// A kubeconfig with the administrator's token.
     pub fn kubeconfig(&self) -> &Value {
         &self.kubeconfig
     }
 
-    /// Serves until the future is dropped; open connections end with it.
+    /// Serves until the future is dropped; open connections are closed with it.
     pub async fn run(self) {
         let mut connections = JoinSet::new();
         loop {
@@ -88,12 +88,12 @@ impl Served {
     }
 }
 
-/// Serves one connection. Who is slow with the handshake or with a request is let go.
+/// Serves one connection. Closes it if the handshake or the headers take too long.
 async fn serve_one(stream: TcpStream, acceptor: TlsAcceptor, service: ClusterService) {
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await else {
         return;
     };
-    // The handshake says which protocol it is: none of its bytes have to be waited for.
+    // The protocol comes from ALPN, so none of the connection's bytes have to be read to find it.
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let server = auto::Builder::new(TokioExecutor::new());
     let mut server = if is_http2 { server.http2_only() } else { server.http1_only() };
@@ -107,7 +107,7 @@ async fn serve_one(stream: TcpStream, acceptor: TlsAcceptor, service: ClusterSer
 
 impl Cluster {
     /// Opens a loopback port for this cluster; [`Served::run`] then serves it. Port 0 takes a free
-    /// one.
+    /// port.
     pub async fn listen(&self, address: SocketAddr) -> Result<Served, ServeError> {
         if !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
@@ -133,7 +133,7 @@ impl Cluster {
     }
 }
 
-/// TLS with a certificate of the cluster's own authority.
+/// TLS with a certificate of the cluster's own certificate authority.
 fn acceptor(authority: &Authority, address: SocketAddr) -> Result<TlsAcceptor, ServeError> {
     let names = vec![
         address.ip().to_string(),

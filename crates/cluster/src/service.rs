@@ -1,7 +1,7 @@
-//! From an HTTP request to an answer: who asks, may they, what for.
+//! From an HTTP request to a response: authentication, authorization, routing.
 //!
-//! The order is upstream's: authentication, impersonation, authorization, then the handler. What goes wrong on
-//! purpose does so once it is known who asks.
+//! The order is upstream's: authentication, impersonation, authorization, then the handler. Faults are
+//! injected after authentication, because rules can select users.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -26,37 +26,37 @@ use crate::state::State;
 use crate::status::Status;
 use crate::{auth, crd, endpoints, verbs};
 
-/// How a request ends that the server does not answer as it was asked to.
+/// The end of a request without its regular response.
 enum Failed {
-    /// With a refusal.
-    Told(Box<Status>),
-    /// Without a word; the answer that was lost, if there was one.
+    /// A failure response.
+    Status(Box<Status>),
+    /// A lost connection, with the response that the client does not receive, if there was one.
     Lost { why: ConnectionLost, answer: Option<Result<Box<Response<Body>>, Box<Status>>> },
 }
 
 impl From<Status> for Failed {
     fn from(status: Status) -> Self {
-        Self::Told(Box::new(status))
+        Self::Status(Box::new(status))
     }
 }
 
 /// The largest body that is read.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-/// A request that has been read.
+/// A request after reading.
 struct Arrived<'a> {
     parts: &'a http::request::Parts,
     path: String,
     info: RequestInfo,
     query: Query,
-    /// The body, or that it is too large, which only those learn that may make the request.
+    /// The body, or that it is too large. Reported only after authorization.
     body: Result<Bytes, Status>,
 }
 
-/// How a request reached the server, which decides what an absent credential means.
+/// How a request reached the server, which decides what a missing credential means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// From within the process: the administrator, unless the request says otherwise.
+    /// From within the process: the administrator, unless the request names another user.
     InProcess,
     /// Over a socket: anonymous, unless the request carries a credential.
     Socket,
@@ -67,7 +67,7 @@ pub(crate) enum Origin {
 pub struct ClusterService {
     state: Arc<State>,
     origin: Origin,
-    /// The other end of the connection; none within the process.
+    /// The address of the client; `None` within the process.
     peer: Option<IpAddr>,
 }
 
@@ -76,12 +76,12 @@ impl ClusterService {
         Self { state, origin, peer: None }
     }
 
-    /// The same for one connection.
+    /// The same service for one connection.
     pub(crate) fn of_peer(&self, peer: IpAddr) -> Self {
         Self { peer: Some(peer), ..self.clone() }
     }
 
-    /// Answers one request. A failure is an answer, unless a fault takes the connection away.
+    /// Answers one request. Failures are responses too, unless a fault breaks the connection.
     async fn answer<B>(self, request: Request<B>) -> Result<Response<Body>, ConnectionLost>
     where
         B: http_body::Body<Data = Bytes>,
@@ -91,7 +91,7 @@ impl ClusterService {
         let (parts, body) = request.into_parts();
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let wanted = negotiate::negotiate(&parts.headers, &query);
-        // Whoever accepts nothing that is served is told so in a form for people.
+        // If no supported type is acceptable, the error is indented JSON.
         let encoding = wanted.as_ref().map_or(Encoding::Indented, |wanted| wanted.encoding);
         let path = percent_decode(parts.uri.path(), false);
         let info = RequestInfo::parse(&parts.method, &path, &query);
@@ -105,12 +105,12 @@ impl ClusterService {
         let result = self.route(request, &mut trail).await;
         let mut response = match result {
             Ok(response) => trail.answered(response),
-            Err(Failed::Told(status)) => {
+            Err(Failed::Status(status)) => {
                 trail.failed(&status);
                 body::failure(encoding, &status)
             }
             Err(Failed::Lost { why, answer }) => {
-                // What the server did is in its log, whether or not the client learns of it.
+                // The audit log has the response even if the client does not receive it.
                 match answer {
                     None => {}
                     Some(Ok(answer)) => drop(trail.answered(*answer)),
@@ -145,7 +145,7 @@ impl ClusterService {
         pause(plan.delay).await;
         match plan.refusal {
             None => {}
-            Some(Refusal::Answer(status)) => return Err(Failed::Told(status)),
+            Some(Refusal::Answer(status)) => return Err(Failed::Status(status)),
             Some(Refusal::Reset) => {
                 return Err(Failed::Lost { why: ConnectionLost::Reset, answer: None });
             }
@@ -164,14 +164,14 @@ impl ClusterService {
     }
 }
 
-/// Waits, if there is anything to wait for; a request without faults takes no turn of its own.
+/// Sleeps; without a delay it does not yield, so requests without faults keep their order.
 async fn pause(time: Duration) {
     if !time.is_zero() {
         tokio::time::sleep(time).await;
     }
 }
 
-/// What goes wrong with a request.
+/// The faults for a request.
 fn plan(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap) -> FaultPlan {
     let agent = headers.get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let resource = state.registry.find(&info.group, &info.version, &info.resource);
@@ -184,7 +184,7 @@ fn plan(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap
     })
 }
 
-/// Does what a request asks for, if its author may.
+/// Authorizes and handles a request.
 async fn serve(
     state: Arc<State>,
     request: Arrived<'_>,
@@ -219,7 +219,7 @@ async fn serve(
     if needs_namespace && info.verb != "create" && info.verb != "deletecollection" {
         return Err(Status::no_such_resource());
     }
-    // Reviews have but one path each: the collection, where they live.
+    // A review has one path only: the collection.
     let review = !resource.allows("get");
     if review && (needs_namespace || (!info.name.is_empty() && info.subresource.is_empty())) {
         return Err(Status::no_such_resource());

@@ -1,4 +1,4 @@
-//! What one cluster is made of. Everything that serves it shares one [`State`].
+//! The shared state of one cluster.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::random::Random;
 use crate::registry::Registry;
 use crate::store::Store;
 
-/// The inside of a cluster.
+/// The parts of a cluster.
 pub(crate) struct State {
     pub(crate) store: Arc<Store>,
     pub(crate) registry: Registry,
@@ -30,7 +30,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The inside of a cluster without objects.
+    /// The state of a cluster without objects.
     pub(crate) fn new(wanted: &Builder) -> Self {
         let secret =
             if wanted.private_keys { Secret::private() } else { Secret::of_seed(wanted.seed) };

@@ -1,7 +1,7 @@
-//! Failures as the API tells them: `metav1.Status` in upstream's words.
+//! Failures as `metav1.Status`, with upstream's messages.
 //!
-//! The message shapes are a contract. Controllers match on them, and Flux takes any 409 Conflict or
-//! 422 Invalid on apply as "immutable field": a wrong code here makes it delete and re-create.
+//! The messages are a contract: controllers match on them, and Flux takes any 409 Conflict or 422
+//! Invalid on apply as "immutable field", so a wrong code here makes it delete and re-create objects.
 
 use serde_json::{Map, Value, json};
 use sluice_base::gojson::quote;
@@ -14,15 +14,15 @@ pub struct Status {
     pub code: u16,
     /// The machine-readable reason, such as `NotFound`.
     pub reason: &'static str,
-    /// What a person reads.
+    /// The message for people.
     pub message: String,
     /// `details`, if any.
     pub details: Option<Value>,
-    /// Answered as plain text by the outermost router, which knows no Status.
+    /// Whether the response is plain text, as upstream's outermost router sends it.
     pub plain: bool,
-    /// `metadata.continue`: where an expired list can go on, inconsistently.
+    /// `metadata.continue`: the token with which an expired list can continue, inconsistently.
     pub continue_token: Option<String>,
-    /// `Warning` headers that the request earned before it failed.
+    /// `Warning` headers of a request that failed.
     pub warnings: Box<[String]>,
 }
 
@@ -86,12 +86,12 @@ impl Status {
         }
     }
 
-    /// 404 for a path that nobody has registered; plain text.
+    /// 404 for an unknown path; plain text.
     pub fn page_not_found() -> Self {
         Self { plain: true, ..Self::new(404, "NotFound", "404 page not found\n") }
     }
 
-    /// 404 for a path below a group that serves nothing.
+    /// 404 for an unknown resource of a known group.
     pub fn no_such_resource() -> Self {
         Self {
             details: Some(json!({})),
@@ -108,7 +108,7 @@ impl Status {
         }
     }
 
-    /// 409 on a lost race or a failed precondition.
+    /// 409 for a concurrent write or a failed precondition.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {}: {why}",
@@ -183,7 +183,7 @@ impl Status {
         }
     }
 
-    /// 410: the history no longer reaches back that far.
+    /// 410: the history does not reach back that far.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
@@ -202,7 +202,7 @@ impl Status {
         }
     }
 
-    /// The object that goes over the wire.
+    /// The JSON form.
     pub fn to_value(&self) -> Value {
         let mut metadata = Map::new();
         if let Some(token) = &self.continue_token {

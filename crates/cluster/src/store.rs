@@ -1,9 +1,9 @@
-//! The objects of a cluster, their one counting revision, and the history that watches read.
+//! The objects of a cluster, the revision counter, and the history that watches read.
 //!
 //! Every write gets the next revision of the whole store, like etcd's. Writers compare and swap on
 //! the revision they read, so nothing holds the lock while an object is computed. Watches do not
-//! queue events: they hold a cursor into a bounded history, and one that falls behind the history
-//! is told so (410), as with a compacted etcd.
+//! queue events: they hold a cursor into a bounded history, and a watch that falls behind the history
+//! gets 410, as with a compacted etcd.
 
 pub(crate) mod index;
 pub(crate) mod watch;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use index::{Index, Term};
 
-/// What an object is filed under: the group and the plural name.
+/// The group and the plural name that objects are stored under.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct GroupResource {
     pub(crate) group: String,
@@ -41,7 +41,7 @@ pub(crate) struct Stored {
     pub(crate) revision: u64,
 }
 
-/// What a write did.
+/// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Added,
@@ -54,32 +54,32 @@ pub(crate) enum Change {
 pub(crate) struct Event {
     pub(crate) change: Change,
     pub(crate) key: Arc<str>,
-    /// The new state; of a deletion the last state, with the deletion's revision.
+    /// The new state; after a deletion the last state, with the deletion's revision.
     pub(crate) object: Arc<Stored>,
-    /// The state before.
+    /// The state before the write.
     pub(crate) previous: Option<Arc<Stored>>,
 }
 
 impl Event {
-    /// What the object is, and what it was before.
+    /// The state after the write and, if there is one, the state before it.
     pub(crate) fn states(&self) -> Vec<&Value> {
         let before = self.previous.as_ref().map(|previous| previous.value.as_ref());
         [self.object.value.as_ref()].into_iter().chain(before).collect()
     }
 }
 
-/// Why a write was not done.
+/// Why a write failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// Create: the key is taken.
     Exists,
     /// Update, delete: the object is gone.
     Missing,
-    /// Update, delete: somebody else wrote in between.
+    /// Update, delete: the object was written in between.
     Stale,
 }
 
-/// Why a past state cannot be read.
+/// Why a past state cannot be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// The history starts later.
@@ -93,7 +93,7 @@ struct Table {
     objects: BTreeMap<Arc<str>, Arc<Stored>>,
     index: Index,
     history: VecDeque<Event>,
-    /// Events up to and including this revision are gone from the history.
+    /// Events up to and including this revision have been dropped from the history.
     compacted: u64,
     news: tokio::sync::watch::Sender<u64>,
 }
@@ -102,7 +102,7 @@ struct Table {
 struct Tables {
     revision: u64,
     by_resource: BTreeMap<GroupResource, Table>,
-    /// Bumped to end all open watches.
+    /// Incremented to end all open watches.
     generation: u64,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct Store {
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) items: Vec<(Arc<str>, Arc<Stored>)>,
-    /// The revision the list is of.
+    /// The revision of the list.
     pub(crate) revision: u64,
 }
 
@@ -141,7 +141,7 @@ impl Store {
         self.lock().revision
     }
 
-    /// Becomes visible with every write; for whoever follows the whole store.
+    /// Changes with every write; for following the whole store.
     pub(crate) fn journal(&self) -> tokio::sync::watch::Receiver<u64> {
         self.journal.subscribe()
     }
@@ -151,12 +151,12 @@ impl Store {
         self.lock().by_resource.get(resource)?.objects.get(key).cloned()
     }
 
-    /// How many objects there are under `prefix`.
+    /// The number of stored objects of a resource.
     pub(crate) fn count(&self, resource: &GroupResource) -> usize {
         self.lock().by_resource.get(resource).map_or(0, |table| table.objects.len())
     }
 
-    /// The objects whose key starts with `prefix` and is greater than `after`, now or (with `at`)
+    /// The objects with a key that starts with `prefix` and is greater than `after`, now or (with `at`)
     /// as they were at an earlier revision.
     pub(crate) fn list(
         &self,
@@ -205,8 +205,9 @@ impl Store {
         Ok(Listing { items: items.into_iter().collect(), revision })
     }
 
-    /// The present objects below `prefix` that have one of the terms, in key order. Of several such
-    /// questions with the same answer the cheapest is asked; without any, all objects are found.
+    /// Candidates for a selection, in key order: the current objects below `prefix` with one of the
+    /// terms of the list that finds the fewest. Without lists, all objects. The caller still has to
+    /// match them.
     pub(crate) fn find(
         &self,
         resource: &GroupResource,
@@ -230,7 +231,7 @@ impl Store {
         keys.into_iter().filter_map(|key| table.objects.get(key).cloned()).collect()
     }
 
-    /// Files a new object.
+    /// Stores a new object.
     pub(crate) fn create(
         &self,
         resource: &GroupResource,
@@ -257,7 +258,7 @@ impl Store {
         Ok(self.write(&mut tables, resource, key, value))
     }
 
-    /// Removes the object that was read at revision `read`. Watches are told its last stored state.
+    /// Removes the object that was read at revision `read`. Watches get its last stored state.
     pub(crate) fn delete(
         &self,
         resource: &GroupResource,
@@ -348,7 +349,7 @@ impl Store {
         (out, tables.revision)
     }
 
-    /// Forgets all history, as etcd's compaction does: watches and lists from the past get 410.
+    /// Drops all history, as etcd's compaction does: watches and lists from the past get 410.
     pub(crate) fn compact(&self) {
         let mut tables = self.lock();
         let revision = tables.revision;

@@ -1,4 +1,4 @@
-//! What stands behind an object's name: `status`, `scale`, `log` and the like, one file each.
+//! Subresources: `status`, `scale`, `log` and others, one file each.
 
 mod binding;
 mod eviction;
@@ -36,8 +36,7 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
         ("log", "get") => log::serve(&call),
         ("attach" | "exec" | "portforward" | "proxy", _) => Err(no_machine(&call)),
         // `status`, and those that change a part of the object: `approval`, `ephemeralcontainers`,
-        // `finalize`,
-        // `resize`.
+        // `finalize`, `resize`.
         (_, "get") => verbs::get::serve(&call),
         (_, "update") => verbs::replace::serve(&call).await,
         (_, "patch") => verbs::patch::serve(&call).await,
@@ -45,7 +44,7 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
     }
 }
 
-/// There is nothing behind a simulated pod that a stream could be connected to.
+/// The error for `exec`, `attach`, `portforward` and `proxy`: a simulated pod has no process to connect to.
 fn no_machine(call: &Call) -> Status {
     Status::new(
         501,
@@ -57,7 +56,7 @@ fn no_machine(call: &Call) -> Status {
     )
 }
 
-/// The answer to an action that succeeded.
+/// The response to an action that succeeded.
 fn success(call: &Call) -> Response<Body> {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     body::object(201, call.wanted.encoding, &status)

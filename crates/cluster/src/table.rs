@@ -1,4 +1,4 @@
-//! `meta.k8s.io/v1` tables and partial metadata: the forms of an answer that are not the object.
+//! `meta.k8s.io/v1` tables and partial metadata: response forms other than the object.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::metadata;
 use crate::negotiate::Form;
 use crate::printer::{Description, Printer};
 
-/// Where the columns of a resource come from.
+/// The source of a resource's columns.
 #[derive(Clone)]
 pub(crate) enum Columns {
     /// Written by hand, as upstream's printers are.
@@ -21,7 +21,7 @@ pub(crate) enum Columns {
     Default,
 }
 
-/// Columns that are data, not code.
+/// Columns that come from data, not from code.
 pub(crate) trait ComputedColumns: Send + Sync {
     /// The `columnDefinitions`.
     fn definitions(&self) -> Vec<Value>;
@@ -32,7 +32,7 @@ pub(crate) trait ComputedColumns: Send + Sync {
 /// The kind of an object that is only its metadata.
 const PARTIAL: &str = "PartialObjectMetadata";
 
-/// How much of the object a row carries.
+/// How much of the object a row contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Include {
     None,
@@ -115,7 +115,7 @@ fn default_definitions() -> Vec<Value> {
     ]
 }
 
-/// The object's metadata as `PartialObjectMetadata`; like the cells it is that of the stored version.
+/// The object's metadata as `PartialObjectMetadata`, in the storage version, like the cells.
 pub(crate) fn partial(object: &Value) -> Value {
     let object = as_stored(object);
     json!({

@@ -1,4 +1,4 @@
-//! The vocabulary that the validation of kinds is written in: names, labels, metadata, numbers.
+//! Validation functions that several kinds share: names, labels, metadata, numbers.
 //!
 //! Message texts, fields and their order are upstream's. Go iterates maps in random order; here
 //! keys are visited sorted.
@@ -15,7 +15,7 @@ pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod quantity;
 
-/// What upstream says of a changed field that may not change.
+/// Upstream's message for a change of an immutable field.
 pub(crate) const IMMUTABLE: &str = "field is immutable";
 
 /// `must be between low and high, inclusive`.
@@ -23,7 +23,7 @@ pub(crate) fn range_message(low: i64, high: i64) -> String {
     format!("must be between {low} and {high}, inclusive")
 }
 
-/// An error where the value is negative.
+/// An error if the value is negative.
 pub(crate) fn non_negative(value: i64, path: &Path) -> Vec<FieldError> {
     if value < 0 {
         return vec![FieldError::invalid(path, value, "must be greater than or equal to 0")];
@@ -31,7 +31,7 @@ pub(crate) fn non_negative(value: i64, path: &Path) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// An error where the value is zero or less.
+/// An error if the value is zero or less.
 pub(crate) fn positive(value: i64, path: &Path) -> Vec<FieldError> {
     if value <= 0 {
         return vec![FieldError::invalid(path, value, "must be greater than zero")];
@@ -39,7 +39,7 @@ pub(crate) fn positive(value: i64, path: &Path) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// An error where the value is no port number.
+/// An error if the value is not a port number.
 pub(crate) fn port_number(value: i64, path: &Path) -> Vec<FieldError> {
     if (1..=65535).contains(&value) {
         return Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn port_number(value: i64, path: &Path) -> Vec<FieldError> {
     vec![FieldError::invalid(path, value, range_message(1, 65535))]
 }
 
-/// An error where the value changed.
+/// An error if the value changed.
 pub(crate) fn immutable(new: &Value, old: &Value, path: &Path) -> Vec<FieldError> {
     if same(new, old) {
         return Vec::new();
@@ -55,14 +55,14 @@ pub(crate) fn immutable(new: &Value, old: &Value, path: &Path) -> Vec<FieldError
     vec![FieldError::invalid(path, new.clone(), IMMUTABLE)]
 }
 
-/// An error where the text `name` changed; no text is the empty one.
+/// An error if the string `name` changed; absent equals empty.
 pub(crate) fn immutable_text(new: &Value, old: &Value, name: &str, path: &Path) -> Errors {
     let (new, old) = (text(new, name), text(old, name));
     immutable(&new.into(), &old.into(), path)
 }
 
-/// An `Invalid` error whose value is printed as given: Go prints structs in declaration order,
-/// which a JSON value does not keep.
+/// An `Invalid` error with the value printed as given: Go prints structs in declaration order, which
+/// a JSON value does not keep.
 pub(crate) fn invalid_raw(path: &Path, printed: &str, detail: &str) -> FieldError {
     FieldError {
         kind: ErrorType::Invalid,
@@ -77,8 +77,8 @@ pub(crate) fn invalid_each(path: &Path, value: &str, messages: Vec<String>) -> V
     messages.into_iter().map(|message| FieldError::invalid(path, value, message)).collect()
 }
 
-/// The object as Go prints a struct whose fields are declared in the order `names`; fields that
-/// are not named are left out, absent ones as well.
+/// The object as Go prints a struct with fields declared in the order `names`; absent fields and
+/// fields that are not in `names` are left out.
 pub(crate) fn in_order(value: &Value, names: &[&str]) -> String {
     let mut out = String::from("{");
     for name in names {
@@ -95,10 +95,10 @@ pub(crate) fn in_order(value: &Value, names: &[&str]) -> String {
     out
 }
 
-/// A list of things that are wrong.
+/// Validation errors.
 pub(crate) type Errors = Vec<FieldError>;
 
-/// A `Required` error where the text `name` of `value` is empty.
+/// A `Required` error if the string `name` of `value` is empty.
 pub(crate) fn required_text(value: &Value, name: &str, path: &Path) -> Errors {
     if text(value, name).is_empty() {
         return vec![FieldError::required(&path.child(name), "")];
@@ -106,7 +106,7 @@ pub(crate) fn required_text(value: &Value, name: &str, path: &Path) -> Errors {
     Vec::new()
 }
 
-/// An error where the text `name` of `value` is empty (`Required`) or none of `allowed`.
+/// An error if the string `name` of `value` is empty (`Required`) or not in `allowed`.
 pub(crate) fn one_of(value: &Value, name: &str, allowed: &[&str], path: &Path) -> Errors {
     match text(value, name) {
         "" => vec![FieldError::required(&path.child(name), "")],
@@ -114,7 +114,7 @@ pub(crate) fn one_of(value: &Value, name: &str, allowed: &[&str], path: &Path) -
     }
 }
 
-/// An error where the text `name` of `value` is there and none of `allowed`.
+/// An error if the string `name` of `value` is set and not in `allowed`.
 pub(crate) fn one_of_or_unset(value: &Value, name: &str, allowed: &[&str], path: &Path) -> Errors {
     match at(value, name).as_str() {
         Some(word) if !allowed.contains(&word) => {
@@ -124,12 +124,12 @@ pub(crate) fn one_of_or_unset(value: &Value, name: &str, allowed: &[&str], path:
     }
 }
 
-/// What is wrong with a text under a rule of [`names`].
+/// Validates a string by a rule of [`names`].
 pub(crate) fn named(rule: fn(&str) -> Vec<String>, name: &str, path: &Path) -> Errors {
     invalid_each(path, name, rule(name))
 }
 
-/// An error for each integer field of `names` that is there and negative.
+/// An error for each integer field of `names` that is negative.
 pub(crate) fn non_negative_fields(value: &Value, names: &[&str], path: &Path) -> Errors {
     names.iter().flat_map(|name| non_negative(number(value, name), &path.child(name))).collect()
 }

@@ -1,5 +1,5 @@
-//! Reading and writing fields of JSON objects by dotted path, with Go's zero values for what is
-//! absent. Keys that contain dots (labels, data keys) go through [`entries`].
+//! Fields of JSON objects by dotted path, with Go's zero values for absent ones. Keys that contain
+//! dots (labels, data keys) go through [`entries`].
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 static NULL: Value = Value::Null;
 static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-/// The value at `path`, null where there is none. The empty path is the value itself.
+/// The value at `path`, null if absent. The empty path is the value itself.
 pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     if path.is_empty() {
         return value;
@@ -16,7 +16,7 @@ pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').try_fold(value, |value, name| value.get(name)).unwrap_or(&NULL)
 }
 
-/// The text at `path`, empty where there is none.
+/// The string at `path`, empty if absent.
 pub(crate) fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     at(value, path).as_str().unwrap_or_default()
 }
@@ -26,7 +26,7 @@ pub(crate) fn int(value: &Value, path: &str) -> Option<i64> {
     at(value, path).as_i64()
 }
 
-/// The integer at `path`, 0 where there is none.
+/// The integer at `path`, 0 if absent.
 pub(crate) fn number(value: &Value, path: &str) -> i64 {
     int(value, path).unwrap_or_default()
 }
@@ -36,22 +36,22 @@ pub(crate) fn flag(value: &Value, path: &str) -> bool {
     at(value, path).as_bool().unwrap_or_default()
 }
 
-/// The items of the list at `path`, none where there is no list.
+/// The items of the list at `path`, none if there is no list.
 pub(crate) fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
     at(value, path).as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The texts of the list at `path`.
+/// The strings of the list at `path`.
 pub(crate) fn texts<'a>(value: &'a Value, path: &str) -> Vec<&'a str> {
     list(value, path).iter().map(|item| item.as_str().unwrap_or_default()).collect()
 }
 
-/// The entries of the map at `path`, none where there is no map.
+/// The entries of the map at `path`, none if there is no map.
 pub(crate) fn entries<'a>(value: &'a Value, path: &str) -> &'a Map<String, Value> {
     at(value, path).as_object().unwrap_or(&EMPTY)
 }
 
-/// Whether there is anything but null at `path` (a non-nil pointer).
+/// Whether the value at `path` is not null (a non-nil pointer).
 pub(crate) fn present(value: &Value, path: &str) -> bool {
     !at(value, path).is_null()
 }
@@ -68,8 +68,8 @@ pub(crate) fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// The field at `path`, made (as null) with the objects above it where absent. A parent that is
-/// neither absent nor an object is left alone and there is no field.
+/// The field at `path`, created (as null) with its parent objects if absent. `None` if a parent
+/// exists and is not an object.
 pub(crate) fn slot<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut value = value;
     for name in path.split('.') {
@@ -81,7 +81,7 @@ pub(crate) fn slot<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value
     Some(value)
 }
 
-/// The field at `path` where it exists and is not null.
+/// The field at `path` if it exists and is not null.
 pub(crate) fn at_mut<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     path.split('.')
         .try_fold(value, |value, name| value.get_mut(name))
@@ -95,7 +95,7 @@ pub(crate) fn set(value: &mut Value, path: &str, new: impl Into<Value>) {
     }
 }
 
-/// Sets the field at `path` where it is null or an empty text.
+/// Sets the field at `path` if it is null or an empty string.
 pub(crate) fn fill(value: &mut Value, path: &str, new: impl Into<Value>) {
     if let Value::Null = at(value, path) {
         set(value, path, new);
@@ -104,21 +104,21 @@ pub(crate) fn fill(value: &mut Value, path: &str, new: impl Into<Value>) {
     }
 }
 
-/// Sets the field at `path` where it is absent: a pointer to an empty text is a value.
+/// Sets the field at `path` if it is absent: a pointer to an empty string is a value.
 pub(crate) fn fill_absent(value: &mut Value, path: &str, new: impl Into<Value>) {
     if !present(value, path) {
         set(value, path, new);
     }
 }
 
-/// Sets the field at `path` where it holds Go's zero value.
+/// Sets the field at `path` if it holds Go's zero value.
 pub(crate) fn fill_zero(value: &mut Value, path: &str, new: impl Into<Value>) {
     if is_zero(at(value, path)) {
         set(value, path, new);
     }
 }
 
-/// Takes the field at `path` away.
+/// Removes the field at `path`.
 pub(crate) fn remove(value: &mut Value, path: &str) -> Option<Value> {
     let (parent, name) = match path.rsplit_once('.') {
         Some((parent, name)) => (at_mut(value, parent)?, name),
@@ -127,12 +127,12 @@ pub(crate) fn remove(value: &mut Value, path: &str) -> Option<Value> {
     parent.as_object_mut()?.remove(name)
 }
 
-/// The items of the list at `path`, to be changed in place.
+/// The items of the list at `path`, mutable.
 pub(crate) fn list_mut<'a>(value: &'a mut Value, path: &str) -> &'a mut [Value] {
     at_mut(value, path).and_then(Value::as_array_mut).map(Vec::as_mut_slice).unwrap_or_default()
 }
 
-/// Puts the field at `path` of `old` into `new`, or takes it away where `old` has none.
+/// Copies the field at `path` from `old` to `new`, or removes it if `old` has none.
 pub(crate) fn restore(new: &mut Value, old: &Value, path: &str) {
     match at(old, path) {
         Value::Null => {
@@ -142,8 +142,7 @@ pub(crate) fn restore(new: &mut Value, old: &Value, path: &str) {
     }
 }
 
-/// Equality as `apiequality.Semantic.DeepEqual` has it: absent, null and empty collections are the
-/// same.
+/// Equality as `apiequality.Semantic.DeepEqual` has it: absent, null and empty collections are equal.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {

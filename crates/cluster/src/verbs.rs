@@ -1,4 +1,4 @@
-//! What a request to a resource does, one verb a file.
+//! The verbs of resources, one file each.
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -56,7 +56,7 @@ pub(crate) async fn serve(call: Arc<Call>) -> Result<Response<Body>, Status> {
     Ok(response)
 }
 
-/// 405 as the server's router words it.
+/// 405, in the words of upstream's router.
 pub(crate) fn not_allowed() -> Status {
     Status {
         details: Some(serde_json::json!({})),
@@ -68,12 +68,12 @@ pub(crate) fn not_allowed() -> Status {
     }
 }
 
-/// One object, in the form that was asked for.
+/// One object, in the requested form.
 pub(crate) fn respond(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, Status> {
     respond_in(call, &call.resource.columns, code, object)
 }
 
-/// One object, in the form that was asked for; a table has these columns.
+/// One object, in the requested form; a table has these columns.
 pub(crate) fn respond_in(
     call: &Call,
     columns: &Columns,

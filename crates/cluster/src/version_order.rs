@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-/// How stable a version is, then its numbers; words come last, by name.
+/// How stable a version is, then its numbers; other names come last, by name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Rank<'a> {
-    NewEvent(std::cmp::Reverse<&'a str>),
+    Name(std::cmp::Reverse<&'a str>),
     Numbered { stability: u8, major: u64, minor: u64 },
 }
 
@@ -15,19 +15,19 @@ pub(crate) fn compare(left: &str, right: &str) -> Ordering {
 }
 
 fn rank(version: &str) -> Rank<'_> {
-    let word = || Rank::NewEvent(std::cmp::Reverse(version));
-    let Some(rest) = version.strip_prefix('v') else { return word() };
+    let name = || Rank::Name(std::cmp::Reverse(version));
+    let Some(rest) = version.strip_prefix('v') else { return name() };
     let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
-    let Ok(major) = rest[..digits].parse() else { return word() };
+    let Ok(major) = rest[..digits].parse() else { return name() };
     let (stability, minor) = match &rest[digits..] {
         "" => return Rank::Numbered { stability: 2, major, minor: 0 },
         tail if tail.starts_with("beta") => (1, &tail[4..]),
         tail if tail.starts_with("alpha") => (0, &tail[5..]),
-        _ => return word(),
+        _ => return name(),
     };
     match minor.parse() {
         Ok(minor) => Rank::Numbered { stability, major, minor },
-        Err(_) => word(),
+        Err(_) => name(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The one way objects change: create, guarded update and delete, for HTTP requests and for the
 //! cluster's own controllers alike.
 //!
-//! An update reads the stored object, lets its caller compute the wanted one, and then does what
+//! An update reads the stored object, lets its caller compute the desired one, and then does what
 //! upstream's `registry/rest` and `generic/registry` do: ownership of fields, admission, the kind's
-//! hooks, validation, and a compare-and-swap on the revision that was read. A lost race starts over
-//! with the newer object unless the caller named the version they meant.
+//! hooks, validation, and a compare-and-swap on the revision that was read. If another write came in
+//! between, it starts over with the newer object, unless the caller named a resource version.
 
 mod create;
 mod delete;
@@ -26,7 +26,7 @@ use crate::state::State;
 use crate::store::GroupResource;
 use crate::store::index::Term;
 
-/// Somebody who is about to write objects of one resource.
+/// Writes objects of one resource for one request or controller.
 pub(crate) struct Writer<'a> {
     pub(crate) state: &'a State,
     pub(crate) resource: &'a Resource,
@@ -37,7 +37,7 @@ pub(crate) struct Writer<'a> {
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
     pub(crate) user: &'a User,
-    /// Who the changed fields belong to.
+    /// The field manager of the changed fields.
     pub(crate) manager: &'a str,
     pub(crate) dry_run: bool,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Writer<'a> {
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) object: Arc<Value>,
-    /// `Warning` headers that the object earned.
+    /// `Warning` headers about the object.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where upstream's storage would keep the object; some messages say it.
+    /// The etcd key that upstream would use; some messages contain it.
     fn storage_path(&self, name: &str) -> String {
         let resource = self.resource;
         let folder = if resource.shape.is_custom() {

@@ -1,4 +1,4 @@
-//! Attacks on the embedded API server, each by somebody with fewer rights than the attack would take.
+//! Attacks on the embedded API server, each by a user with fewer rights than the attack would need.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +100,7 @@ async fn a_selector_that_only_looks_like_a_name_shows_no_other_secret() {
             .await;
     assert!(honest.code == 200 && honest.text.contains("\"mine\""), "{}", honest.text);
     for selector in [
-        // One term, whose value has a comma in it.
+        // One term with a comma in its value.
         r"metadata.namespace!=x\,metadata.name=mine",
         r"type!=x\,metadata.name=mine",
         "metadata.name!=x,metadata.name!=mine",
@@ -127,7 +127,7 @@ async fn a_selector_that_only_looks_like_a_name_shows_no_other_secret() {
     }
 }
 
-/// The old form of a watch names an object in its path; what happens to others is not shown.
+/// The old form of a watch names an object in its path; events of others are not shown.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn a_watch_of_one_secret_by_path_shows_no_other() {
     let cluster = with_eve(one_secret()).await;
@@ -152,7 +152,7 @@ async fn a_watch_of_one_secret_by_path_shows_no_other() {
     assert!(!answer.text.contains("theirs"), "{}", answer.text);
 }
 
-/// A request that is to count as somebody else's is never taken for its author's.
+/// An impersonated request never runs with the rights of its real user.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn an_impersonation_that_cannot_be_read_is_refused() {
     let cluster = Cluster::builder().build();
@@ -169,7 +169,7 @@ async fn an_impersonation_that_cannot_be_read_is_refused() {
     }
 }
 
-/// Headers of an authenticating proxy, which there is none of, make nobody an administrator.
+/// Headers of an authenticating proxy are ignored: there is no such proxy.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn identity_headers_of_a_proxy_are_not_believed() {
     let cluster = Cluster::builder().token("of-eve", User::in_groups("eve", &[])).build();
@@ -192,7 +192,7 @@ async fn identity_headers_of_a_proxy_are_not_believed() {
     );
 }
 
-/// Who may act as service accounts cannot become a member of a group on the way.
+/// A user that may impersonate service accounts cannot add a group on the way.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn acting_as_an_account_gives_no_group() {
     let cluster = with_eve(
@@ -219,11 +219,11 @@ async fn acting_as_an_account_gives_no_group() {
     }
 }
 
-/// A token is good where it was meant for, as long as it was meant to be, and for the one that it names.
+/// A token is valid for its audience, until it expires, and for the account that it names.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn a_token_for_others_or_of_yesterday_opens_nothing() {
     let cluster = Cluster::builder().build();
-    // Its namespaces get their accounts.
+    // The namespaces get their service accounts.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     let token = |answer: Answer| {
@@ -253,14 +253,14 @@ async fn a_token_for_others_or_of_yesterday_opens_nothing() {
     assert_eq!(reach(&format!("{none}.{}.", parts[1])).await, 401);
     let hmac = base64_url(parts[0], |header| header["alg"] = "HS256".into());
     assert_eq!(reach(&format!("{hmac}.{}.{}", parts[1], parts[2])).await, 401);
-    // A review for another audience does not vouch for it.
+    // A review for another audience does not authenticate it.
     let review = json!({"spec": {"token": good, "audiences": ["vault"]}});
     let reviewed =
         admin(&cluster, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", review).await;
     assert!(!reviewed.text.contains("\"authenticated\":true"), "{}", reviewed.text);
     tokio::time::sleep(Duration::from_secs(700)).await;
     assert_eq!(reach(&good).await, 401);
-    // The account is made anew under the same name.
+    // The account is created again with the same name.
     let short = ask(json!({})).await;
     admin(&cluster, "DELETE", &format!("{accounts}/default"), Value::Null).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -276,7 +276,7 @@ fn base64_url(part: &str, change: impl FnOnce(&mut Value)) -> String {
     engine.encode(value.to_string())
 }
 
-/// Rights are not to be had by writing them down, whichever verb writes.
+/// Users cannot grant themselves rights, by any verb.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn no_verb_writes_a_role_above_its_author() {
     let cluster = with_eve(json!([
@@ -392,7 +392,7 @@ async fn no_name_is_a_path() {
     }
 }
 
-/// Bodies are bounded in size, depth and growth, for whoever sends them.
+/// Bodies are bounded in size, depth and growth, for every user.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn a_body_cannot_exhaust_the_server() {
     let cluster = Cluster::builder().build();
@@ -444,7 +444,7 @@ async fn a_body_cannot_exhaust_the_server() {
     assert!(matches!(answer.code, 400 | 413 | 422), "{}", answer.code);
 }
 
-/// Anybody may ask how the server is; nobody unknown may ask what is in it.
+/// Health and version need no authentication; everything else does.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_has_no_token_sees_nothing() {
     let cluster = Cluster::builder().private_keys().build();
@@ -477,7 +477,7 @@ async fn who_has_no_token_sees_nothing() {
     }
 }
 
-/// Only this machine can reach it.
+/// Only this machine can reach the server.
 #[tokio::test]
 async fn no_other_machine_can_be_served() {
     let cluster = Cluster::builder().private_keys().build();
@@ -486,7 +486,7 @@ async fn no_other_machine_can_be_served() {
     }
 }
 
-/// Nobody writes lines of their own into the audit log, or an address.
+/// Clients cannot forge lines of the audit log, nor their address.
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn the_audit_log_cannot_be_forged() {
     let recorder = Recorder::default();

@@ -1,4 +1,4 @@
-//! The audit log: each request, its author, what it did.
+//! The audit log: each request, its user, its effect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,7 +166,7 @@ async fn each_request_is_one_event() {
     for (event, expected) in events.iter().zip(&expected) {
         assert_eq!(shown(event), *expected);
     }
-    // A body that cannot be read is refused, and left out.
+    // An unreadable body is rejected, and left out of the event.
     let last = events.last().unwrap();
     assert_eq!((events.len(), last.code(), &last.request_object), (9, 400, &None));
     assert_eq!(events[6].acting_user(), "bob");

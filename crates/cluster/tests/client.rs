@@ -1,4 +1,4 @@
-//! A kube client in the same process believes that it talks to Kubernetes.
+//! A kube client in the same process.
 
 use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};

@@ -1,5 +1,5 @@
-//! A kube-rs controller with a reflector, finalizers and server-side apply lives on the cluster, in
-//! process and over TLS, while watches are closed and histories forgotten. Nothing is missed.
+//! A kube-rs controller with a reflector, finalizers and server-side apply runs on the cluster, in
+//! process and over TLS, while watches are closed and histories compacted. No event is missed.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -91,9 +91,9 @@ async fn story(cluster: Cluster, client: Client, pace: Duration, troubles: (Dura
         let controller = Controller::new(api.clone(), config);
         (controller.store(), controller)
     };
-    // kube's controller forgets an object that it is told of in the middle of a relist, before its
-    // own reflector holds it. So all are looked at again now and then, as controllers do anyway;
-    // that the watch itself missed nothing is what the reflector is compared for below.
+    // kube's controller drops an object whose event arrives in the middle of a relist, before its own
+    // reflector has it. So all objects are reconciled again now and then, as controllers do anyway;
+    // the comparison with the reflector below shows that the watch itself missed nothing.
     let resync = futures::stream::unfold((), |()| async {
         tokio::time::sleep(Duration::from_secs(5)).await;
         Some(((), ()))
@@ -104,7 +104,7 @@ async fn story(cluster: Cluster, client: Client, pace: Duration, troubles: (Dura
             .run(
                 reconcile,
                 |_, error: &Failure, _| {
-                    // A lost race is run again at once; anything else is told.
+                    // A conflict is retried at once; anything else is returned.
                     tracing::warn!(%error);
                     Action::requeue(Duration::from_millis(100))
                 },
@@ -112,7 +112,7 @@ async fn story(cluster: Cluster, client: Client, pace: Duration, troubles: (Dura
             )
             .for_each(|_| async {}),
     );
-    // The server is anything but quiet: every beat it forgets its history and drops its watches.
+    // Again and again the server compacts its history and closes its watches.
     let trouble = tokio::spawn({
         let cluster = cluster.clone();
         async move {
@@ -145,7 +145,7 @@ async fn story(cluster: Cluster, client: Client, pace: Duration, troubles: (Dura
             wanted.insert(name, "2".to_owned());
         }
     }
-    // Bounded, and generous: how long it takes over TLS depends on the machine.
+    // Bounded generously: the time over TLS depends on the machine.
     for _ in 0..300 {
         let left = api.list(&sources()).await.unwrap().items.len();
         if left == wanted.len() && copies(&api).await == wanted {

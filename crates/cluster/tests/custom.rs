@@ -1,4 +1,4 @@
-//! Kinds made at run time: definitions are established, their objects pruned, defaulted, validated,
+//! Custom resources: definitions are established; objects are pruned, defaulted, validated,
 //! selected, printed and converted.
 
 use http::{Method, Request};

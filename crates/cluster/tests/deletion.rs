@@ -1,4 +1,4 @@
-//! What goes when something is deleted, and what stays.
+//! Deletion: finalizers, propagation policies, garbage collection.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

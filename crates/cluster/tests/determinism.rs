@@ -1,4 +1,4 @@
-//! One seed is one history: every event of every object, byte for byte.
+//! The same seed gives the same history: every event of every object, byte for byte.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -30,7 +30,7 @@ fn object<K: serde::de::DeserializeOwned>(name: &str, spec: &Value) -> K {
     serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap()
 }
 
-/// Plays a story of two minutes in a cluster.
+/// Runs a scenario of two minutes in a cluster.
 async fn story(cluster: &Cluster) {
     let client = Client::new(cluster.service(), "default");
     let deployments: Api<Deployment> = Api::default_namespaced(client.clone());

@@ -93,7 +93,7 @@ fn without_chance(text: &str) -> String {
     TOKEN.replace_all(&text, "kube-api-access-<random>").into_owned()
 }
 
-/// Replaces what nobody asked for and differs from run to run, as the recorder does.
+/// Replaces fields that differ from run to run, as the recorder does.
 fn steady(case: &Value, mut body: Value, code: u16) -> Value {
     let asked = json!([case["input"]["spec"], case["old"]["spec"]]).to_string();
     let mut texts = Vec::new();
@@ -133,7 +133,7 @@ fn steady(case: &Value, mut body: Value, code: u16) -> Value {
     replaced(body, &texts)
 }
 
-/// What admission adds is not the kind's doing.
+/// Removes fields that admission adds, not the kind.
 fn forget_admission(case: &Value, body: &mut Value) {
     let asked = &case["input"]["spec"];
     let kind = body["kind"].as_str().unwrap_or_default().to_owned();
@@ -205,7 +205,7 @@ async fn answer(case: &Value, service: &ClusterService) -> Value {
     json!({"code": code, "body": steady(case, body, code), "warnings": warnings})
 }
 
-/// Takes away what a case has left; false where it stays.
+/// Deletes what a case has created; false if it remains.
 async fn clean(case: &Value, service: &ClusterService) -> bool {
     if case.get("old").is_none() {
         return true;
@@ -216,7 +216,7 @@ async fn clean(case: &Value, service: &ClusterService) -> bool {
     call(service, Method::GET, &path, &Value::Null).await.0 == 404
 }
 
-/// Where two values differ, one line each.
+/// The differences of two values, one line each.
 fn differences(path: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>) {
     match (ours, theirs) {
         (Value::Object(left), Value::Object(right)) => {
@@ -302,7 +302,7 @@ async fn an_object_sent_again_as_it_is_changes_nothing() {
         case["old"] = Value::Null;
         for apply in [false, true] {
             let (made, again) = sent_twice(&case, &service, apply).await;
-            // As upstream: who applies nothing but a name owns nothing, and keys that were merged
+            // As upstream: a configuration with only a name owns nothing, and keys that were merged
             // into a selector are gone from what is applied next.
             let drifts = made["metadata"].get("managedFields").is_none()
                 || case["input"].to_string().contains("matchLabelKeys");

@@ -58,7 +58,7 @@ impl<'a> Client<'a> {
         self.send(Method::DELETE, path, Value::Null).await.0
     }
 
-    /// Who the server takes this client for; the code if for nobody.
+    /// The user that the server authenticates this client as, or the code of the failure.
     async fn identity(&self) -> Result<Value, u16> {
         let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
         match self.post(path, json!({})).await {
@@ -327,7 +327,7 @@ async fn nobody_gives_away_what_they_do_not_have() {
     for (path, object, expected) in cases {
         assert_eq!(message(&ann.post(path, object).await), expected);
     }
-    // The right to escalate one role is one to name it, which a POST does not.
+    // The right to escalate one role needs its name, which a POST lacks.
     let rules = json!([{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["escalate", "patch"], "resourceNames": ["grown"]}]);
     admin.post(&roles, role("Role", "grower", rules)).await;
     admin.post(&bindings, binding("RoleBinding", "grower", "Role", "grower", "ann")).await;
@@ -337,7 +337,7 @@ async fn nobody_gives_away_what_they_do_not_have() {
         Client::of_token(&cluster, "ann").with("content-type", "application/apply-patch+yaml");
     let path = format!("{roles}/grown?fieldManager=ann");
     assert_eq!(apply.send(Method::PATCH, &path, grown).await.0, 201);
-    // An update is checked as well, unless nothing changes that gives rights.
+    // An update is checked as well, unless no rights change.
     admin.post(&roles, role("Role", "big", pods(json!(["delete"])))).await;
     let path = format!("{roles}/big");
     let (_, mut big) = ann.get(&path).await;

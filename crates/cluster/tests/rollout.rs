@@ -1,4 +1,4 @@
-//! Rollouts on simulated machines, in virtual time, with the statuses a real cluster shows.
+//! Rollouts on simulated nodes, in virtual time, with the statuses of a real cluster.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -142,7 +142,7 @@ async fn a_rolling_update_stays_within_its_bounds_and_can_be_undone() {
             };
             let status = object.status.clone().unwrap();
             assert!(status.available_replicas >= Some(3), "too few: {status:?}");
-            // What exists may exceed what is wanted for the moment between two controllers.
+            // For a moment between two controllers there may be more pods than desired.
             let wanted: i32 = sets
                 .list(&ListParams::default())
                 .await

@@ -1,4 +1,4 @@
-//! The other workloads on simulated machines: StatefulSets, DaemonSets, Jobs, volumes, Services.
+//! The other workloads on simulated nodes: StatefulSets, DaemonSets, Jobs, volumes, Services.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use sluice_cluster::Cluster;
 
-/// A cluster whose own objects, such as service accounts, have been made.
+/// A cluster after its own objects, such as service accounts, have been created.
 async fn client(seed: u64) -> (Cluster, Client) {
     let cluster = Cluster::builder().seed(seed).build();
     let client = Client::new(cluster.service(), "default");

@@ -1,4 +1,4 @@
-//! DefaultStorageClass and DefaultIngressClass: who names no class gets the default one.
+//! DefaultStorageClass and DefaultIngressClass: objects without a class get the default one.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(super) fn ingress(writer: &Writer<'_>, ingress: &mut Value) {
     }
 }
 
-/// The newest class that is marked as default; of equals the first by name.
+/// The newest class that is marked as default; the first by name if several are as new.
 fn default(
     writer: &Writer<'_>,
     group: &str,

@@ -1,8 +1,8 @@
-//! Nobody hands on rights that they do not have: the checks upstream makes where roles and bindings
-//! are stored.
+//! Privilege escalation checks on roles and bindings, as upstream makes them in their storage: users
+//! cannot grant rights that they do not have.
 //!
-//! A role may hold what its author holds in the same place; a binding may give a role whose rules
-//! its author holds. The verbs `escalate` and `bind` lift that.
+//! A user may write a role only with rules that the user has in the same scope, and bind only a role
+//! with such rules. The verbs `escalate` and `bind` lift that.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn role(writer: &Writer<'_>, object: &Value, old: Option<&Value>) -> Result<(), 
     confirm(writer, object, &Rule::all_of(object))?;
     let aggregates = |role: &Value| !list(role, "aggregationRule.clusterRoleSelectors").is_empty();
     if aggregates(object) || old.is_some_and(aggregates) {
-        // It could gather anything.
+        // An aggregated role can collect any rule.
         confirm(writer, object, &everything()).map_err(|_| {
             let why = "must have cluster-admin privileges to use the aggregationRule";
             forbidden(writer, object, why)
@@ -72,7 +72,7 @@ fn binding(writer: &Writer<'_>, object: &Value) -> Result<(), Status> {
     }
 }
 
-/// Whether the author may write any role here, or the one that the request names. A POST names none.
+/// Whether the user may escalate: for all roles here, or for the one that the request names. A POST names none.
 fn may_escalate(writer: &Writer<'_>) -> bool {
     let escalate = Attributes {
         user: writer.user,
@@ -88,7 +88,7 @@ fn may_escalate(writer: &Writer<'_>) -> bool {
     writer.state.authorizer.allows(&writer.state.store, &escalate)
 }
 
-/// Fails unless the author holds all of `rules` in the namespace of the request.
+/// Fails unless the user has all of `rules` in the namespace of the request.
 fn confirm(writer: &Writer<'_>, object: &Value, rules: &[Rule]) -> Result<(), Status> {
     let (held, unresolved) =
         writer.state.authorizer.rules_of(&writer.state.store, writer.user, writer.namespace);
@@ -123,7 +123,7 @@ fn everything() -> [Rule; 2] {
     ]
 }
 
-/// Whether a change is one that the garbage collector makes, and gives nothing to anybody.
+/// Whether a change is one that the garbage collector makes, which grants no rights.
 fn only_for_garbage_collection(object: &Value, old: &Value) -> bool {
     let mut compared = object.clone();
     for field in ["ownerReferences", "finalizers", "managedFields"] {

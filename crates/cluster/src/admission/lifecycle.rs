@@ -1,5 +1,5 @@
-//! NamespaceLifecycle: nothing is made in a namespace that is not there or is going away, and the
-//! namespaces the system lives in are not deleted.
+//! NamespaceLifecycle: no objects are created in a namespace that is absent or terminating, and the
+//! system's namespaces are not deleted.
 
 use serde_json::json;
 
@@ -9,10 +9,10 @@ use crate::status::Status;
 use crate::store::GroupResource;
 use crate::write::Writer;
 
-/// Namespaces nobody may delete.
+/// Namespaces that cannot be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// Reviews that are created and never stored are let through everywhere.
+/// Reviews are never stored, so any namespace will do.
 const ACCESS_REVIEW: &str = "localsubjectaccessreviews";
 
 pub(super) fn admit(writer: &Writer<'_>, operation: Operation, name: &str) -> Result<(), Status> {

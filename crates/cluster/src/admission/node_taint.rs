@@ -1,4 +1,4 @@
-//! TaintNodesByCondition: a new node is not ready until somebody says so.
+//! TaintNodesByCondition: a new node has the taint `not-ready` until its kubelet reports.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! ServiceAccount: a pod runs as an account, and its containers get that account's token.
+//! ServiceAccount: a pod gets a service account, and its containers get that account's token.
 
 use serde_json::{Value, json};
 use sluice_base::gojson::quote;
@@ -9,11 +9,11 @@ use crate::status::Status;
 use crate::write::Writer;
 
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// An hour and a little, which marks tokens that were not asked for.
+/// An hour and 7 seconds: this value marks tokens for projected volumes.
 const TOKEN_SECONDS: i64 = 3607;
 
 pub(super) fn admit(writer: &Writer<'_>, pod: &mut Value) -> Result<(), Status> {
-    // Pods that a node made for itself have no account.
+    // Mirror pods have no service account.
     if metadata::entry(pod, "annotations", "kubernetes.io/config.mirror").is_some() {
         return Ok(());
     }

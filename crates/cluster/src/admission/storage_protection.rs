@@ -1,4 +1,4 @@
-//! StorageObjectInUseProtection: volumes and claims get a finalizer that holds them while in use.
+//! StorageObjectInUseProtection: volumes and claims get a finalizer that keeps them while in use.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! DefaultTolerationSeconds: pods stay five minutes on a node that is lost.
+//! DefaultTolerationSeconds: pods tolerate an unreachable or unready node for five minutes.
 
 use serde_json::{Value, json};
 

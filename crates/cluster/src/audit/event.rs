@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::auth::User;
 
-/// The annotation that says whether the author of a request was allowed to make it: `allow` or `forbid`.
+/// The annotation with the authorizer's decision: `allow` or `forbid`.
 pub(super) const DECISION: &str = "authorization.k8s.io/decision";
-/// The annotation that says which binding decided.
+/// The annotation with the reason: the binding that allowed the request.
 pub(super) const REASON: &str = "authorization.k8s.io/reason";
 
 /// How much of a request is in its event.
@@ -18,16 +18,16 @@ pub(super) const REASON: &str = "authorization.k8s.io/reason";
 pub enum Level {
     /// Everything but the bodies.
     Metadata,
-    /// The body of the request too.
+    /// Also the body of the request.
     Request,
 }
 
-/// How far the request had come.
+/// The stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Stage {
-    /// The headers of an answer that goes on have been sent.
+    /// The headers of a response that stays open have been sent.
     ResponseStarted,
-    /// The answer is complete.
+    /// The response is complete.
     ResponseComplete,
 }
 
@@ -37,33 +37,33 @@ pub enum Stage {
 pub struct Event {
     pub(super) kind: &'static str,
     pub(super) api_version: &'static str,
-    /// How much of the request is written.
+    /// The audit level.
     pub level: Level,
-    /// The `Audit-ID` header of the answer; the same in all events of a request.
+    /// The `Audit-ID` header of the response; the same in all events of a request.
     #[serde(rename = "auditID")]
     pub audit_id: String,
-    /// How far the request had come.
+    /// The stage.
     pub stage: Stage,
     /// Path and query as they were sent.
     #[serde(rename = "requestURI")]
     pub request_uri: String,
-    /// The verb of the API; for paths that are no resource, the method in lower case.
+    /// The verb of the API; for paths that are not resources, the method in lower case.
     pub verb: &'static str,
-    /// The authenticated author; empty if authentication failed.
+    /// The authenticated user; empty if authentication failed.
     pub user: User,
-    /// The user that the request counts as, where that is not its author.
+    /// The impersonated user, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impersonated_user: Option<User>,
-    /// The address of the peer; none for clients in the process. Forwarding headers are not believed.
+    /// The client's address; none for clients in the process. Forwarding headers are ignored.
     #[serde(rename = "sourceIPs", skip_serializing_if = "Vec::is_empty")]
     pub source_ips: Vec<IpAddr>,
     /// The `User-Agent` header.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user_agent: String,
-    /// The object or collection; none for paths that are no resource.
+    /// The object or collection; none for paths that are not resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_ref: Option<ObjectReference>,
-    /// `metav1.Status` of the answer, with its `code`.
+    /// `metav1.Status` of the response, with its `code`.
     pub response_status: Value,
     /// The body of the request as JSON, as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct Event {
     pub annotations: BTreeMap<&'static str, String>,
 }
 
-/// What a request is about.
+/// The object of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
@@ -100,18 +100,18 @@ pub struct ObjectReference {
 }
 
 impl Event {
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     pub fn code(&self) -> u16 {
         let code = self.response_status["code"].as_u64().unwrap_or_default();
         u16::try_from(code).unwrap_or_default()
     }
 
-    /// The user that the request counts as: the impersonated one, or its author.
+    /// The user that the request acts as: the impersonated one, or the authenticated one.
     pub fn acting_user(&self) -> &str {
         &self.impersonated_user.as_ref().unwrap_or(&self.user).name
     }
 
-    /// Whether RBAC let the request through; `None` if it was not asked.
+    /// Whether RBAC allowed the request; `None` if there was no decision.
     pub fn is_allowed(&self) -> Option<bool> {
         self.annotations.get(DECISION).map(|decision| decision == "allow")
     }

@@ -1,9 +1,9 @@
-//! The audit policy: how much of a request is written. There is one, and it is not configurable.
+//! The audit policy: the level of each request. There is one, and it is not configurable.
 
 use super::Level;
 use crate::request::RequestInfo;
 
-/// Resources whose bodies hold credentials, or settings that often do: their events never have a body.
+/// Resources with credentials in their bodies, or settings that often have some: never logged with a body.
 const METADATA_ONLY: [(&str, &str, &str); 4] = [
     ("", "secrets", ""),
     ("", "configmaps", ""),
@@ -11,7 +11,7 @@ const METADATA_ONLY: [(&str, &str, &str); 4] = [
     ("authentication.k8s.io", "tokenreviews", ""),
 ];
 
-/// The level at which a request is written.
+/// The audit level of a request.
 pub(super) fn level(info: &RequestInfo) -> Level {
     let is_secret = METADATA_ONLY.iter().any(|(group, resource, subresource)| {
         info.group == *group

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Event, Sink};
 
-/// How many events a recorder keeps unless it is given another bound.
+/// The default bound of a recorder.
 const KEPT: usize = 100_000;
 
 /// Keeps the last events; clones are handles to the same ones.
@@ -33,7 +33,7 @@ impl Recorder {
         Self { kept: Arc::default(), bound }
     }
 
-    /// The events so far, oldest first; they are no longer kept.
+    /// Removes and returns the events so far, oldest first.
     pub fn take(&self) -> Vec<Event> {
         std::mem::take(&mut self.lock().events).into()
     }
@@ -43,7 +43,7 @@ impl Recorder {
         self.lock().events.iter().cloned().collect()
     }
 
-    /// How many events were dropped because there were too many. A test that judges all requests has to look.
+    /// The number of dropped events. A test that judges all requests must check that it is 0.
     pub fn dropped(&self) -> u64 {
         self.lock().dropped
     }

@@ -1,4 +1,4 @@
-//! What is known about one request so far. It ends in an event, or in two if the answer goes on.
+//! Collects the audit data of one request. Ends in one event, or in two if the response stays open.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::request::RequestInfo;
 use crate::state::State;
 use crate::status::Status;
 
-/// The longest `User-Agent` that is written, and what upstream puts behind one that it cut.
+/// The longest `User-Agent` that is written, and upstream's suffix for one that was cut.
 const AGENT_LIMIT: usize = 1024;
 const AGENT_CUT: &str = "...TRUNCATED";
 
@@ -74,35 +74,35 @@ impl Trail {
         })))
     }
 
-    /// Whether anything is written; what only the log needs is not computed otherwise.
+    /// Whether there is an audit log; data only for the log is not computed otherwise.
     pub(crate) fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// The request is by this user.
+    /// Sets the authenticated user.
     pub(crate) fn authenticated(&mut self, user: &User) {
         if let Some(pending) = &mut self.0 {
             pending.event.user = user.clone();
         }
     }
 
-    /// The request counts as this user's.
+    /// Sets the impersonated user.
     pub(crate) fn impersonated(&mut self, user: &User) {
         if let Some(pending) = &mut self.0 {
             pending.event.impersonated_user = Some(user.clone());
         }
     }
 
-    /// What the authorizer decided.
+    /// Sets the authorizer's decision.
     pub(crate) fn decided(&mut self, decision: &Decision) {
         if let Some(pending) = &mut self.0 {
-            let word = if decision.allowed { "allow" } else { "forbid" };
-            pending.event.annotations.insert(DECISION, word.to_owned());
+            let text = if decision.allowed { "allow" } else { "forbid" };
+            pending.event.annotations.insert(DECISION, text.to_owned());
             pending.event.annotations.insert(REASON, decision.reason.clone());
         }
     }
 
-    /// The body of a request that is allowed.
+    /// Sets the body, once the request is allowed.
     pub(crate) fn body(&mut self, headers: &HeaderMap, body: &Bytes) {
         let Some(pending) = &mut self.0 else { return };
         let writes = matches!(
@@ -116,12 +116,12 @@ impl Trail {
         }
     }
 
-    /// The request failed.
+    /// Writes the event of a failed request.
     pub(crate) fn failed(self, status: &Status) {
         let Some(mut pending) = self.0 else { return };
         let mut shown = status.to_value();
         if status.code == 401 {
-            // Upstream's log says how it was tried, where the answer says no more than the code.
+            // Upstream's log names the attempted method; the response has only the code.
             let message = "Authentication failed, attempted: bearer";
             shown = json!({"metadata": {}, "message": message, "code": 401});
         } else if status.plain {
@@ -131,14 +131,14 @@ impl Trail {
         pending.write(Stage::ResponseComplete);
     }
 
-    /// The request is answered. An answer that goes on gets its second event when it ends.
+    /// Writes the event of an answered request. A response that stays open gets its second event at its end.
     pub(crate) fn answered(self, answer: Response<Body>) -> Response<Body> {
         let Some(mut pending) = self.0 else { return answer };
         let code = answer.status().as_u16();
         let mut shown = json!({"metadata": {}, "code": code});
         match answer.body() {
             Body::Whole(bytes) => {
-                // A delete is answered with a Status, of which upstream writes all but the metadata.
+                // The response to a delete is a Status; upstream logs all of it but the metadata.
                 let status = bytes
                     .as_deref()
                     .filter(|_| pending.event.verb.starts_with("delete"))
@@ -172,14 +172,14 @@ impl Trail {
 }
 
 impl Pending {
-    /// Sets the status, and what of the body belongs into the event.
+    /// Sets the status, and the parts of the body that belong into the event.
     fn respond(&mut self, mut status: Value) {
         if let Some(fields) = status.as_object_mut() {
             fields.retain(|name, _| name != "kind" && name != "apiVersion");
             fields.insert("metadata".to_owned(), json!({}));
             let code = fields.get("code").and_then(Value::as_u64).unwrap_or_default();
             if self.event.level == Level::Metadata && matches!(code, 400 | 422 | 500..) {
-                // Complaints about a body quote it.
+                // Error messages about a body quote it.
                 fields.remove("message");
                 fields.remove("details");
             }
@@ -205,7 +205,7 @@ impl Pending {
     }
 }
 
-/// An answer that goes on; it is complete when nobody reads it any more.
+/// A response that stays open; it is complete when its reader drops it.
 struct Open(Box<Pending>);
 
 impl Drop for Open {
@@ -214,7 +214,7 @@ impl Drop for Open {
     }
 }
 
-/// A body as JSON, whatever it was sent as; `None` if it cannot be read.
+/// The body as JSON, whatever its media type; `None` if it cannot be parsed.
 fn parse(media_type: &str, body: &Bytes) -> Option<Value> {
     match media_type {
         "application/apply-patch+yaml" => decode::parse("application/yaml", body),

@@ -1,4 +1,4 @@
-//! What an authorizer looks at, and how a refusal is worded.
+//! The attributes of a request that an authorizer decides on, and the text of a denial.
 
 use sluice_base::gojson::quote;
 
@@ -6,7 +6,7 @@ use super::User;
 use crate::request::RequestInfo;
 use crate::status::Status;
 
-/// Somebody who wants to do something.
+/// A user, a verb and a target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attributes<'a> {
     pub(crate) user: &'a User,
@@ -14,7 +14,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) target: Target<'a>,
 }
 
-/// What it is to be done to.
+/// The target of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target<'a> {
     /// An object or a collection.
@@ -27,12 +27,12 @@ pub(crate) enum Target<'a> {
         /// Empty: all of them, or one that is not named.
         name: &'a str,
     },
-    /// A path that is no resource.
+    /// A path that is not a resource.
     Path(&'a str),
 }
 
 impl<'a> Attributes<'a> {
-    /// What a request asks.
+    /// The attributes of a request.
     pub(crate) fn of_request(user: &'a User, info: &'a RequestInfo) -> Self {
         let target = if info.is_resource {
             Target::Resource {
@@ -48,7 +48,7 @@ impl<'a> Attributes<'a> {
         Self { user, verb: info.verb, target }
     }
 
-    /// The namespace whose bindings count beside those of the cluster.
+    /// The namespace of the role bindings that apply beside cluster role bindings.
     pub(super) fn namespace(&self) -> &'a str {
         match self.target {
             Target::Resource { namespace, .. } => namespace,
@@ -56,7 +56,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// 403, with the reason the authorizer gives, if any.
+    /// 403, with the authorizer's reason, if any.
     pub(crate) fn forbidden(&self, reason: &str) -> Status {
         let mut why = escape_html(&self.describe());
         if !reason.is_empty() {
@@ -95,7 +95,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Keeps a message from looking like markup to a browser that was led here.
+/// Escapes HTML, as upstream does, in case a browser shows the message.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,4 +1,4 @@
-//! Who sends a request: the user behind a bearer token, or behind none.
+//! Authentication: the user of a bearer token, or of a request without one.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use crate::status::Status;
 use crate::store::{self, GroupResource, Stored};
 use crate::value::text;
 
-/// The issuer of tokens that stand in secrets.
+/// The issuer of tokens in secrets.
 pub(crate) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
 
-/// A user, and the audiences among those that were asked for that their token is good for.
+/// A user, and the requested audiences that the token is valid for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Authenticated {
     pub(crate) user: User,
     pub(crate) audiences: Vec<String>,
 }
 
-/// Who sends a request.
+/// Authenticates a request.
 pub(crate) fn authenticate(
     state: &State,
     origin: Origin,
@@ -43,7 +43,7 @@ pub(crate) fn authenticate(
         });
     };
     let Some(token) = header.to_str().ok().and_then(bearer) else {
-        // Another kind of credential, which nobody here reads.
+        // Other schemes than Bearer are not supported.
         return Ok(User::in_groups(ANONYMOUS, &[UNAUTHENTICATED]));
     };
     authenticate_token(state, token, &[ISSUER.to_owned()])
@@ -58,8 +58,7 @@ fn bearer(header: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Whose token this is, for any of `audiences`; otherwise why it is nobody's, as TokenReview says
-/// it.
+/// Authenticates a token for any of `audiences`; the error is the one of TokenReview.
 pub(crate) fn authenticate_token(
     state: &State,
     token: &str,
@@ -85,29 +84,29 @@ pub(crate) fn authenticate_token(
     account(state, token, &claims, audiences).map_err(|why| format!("[{INVALID}, {why}]"))
 }
 
-/// The service account that signed claims are about, if it still lives.
+/// The service account of verified claims, if it still exists.
 fn account(
     state: &State,
     token: &str,
     claims: &Value,
     audiences: &[String],
 ) -> Result<Authenticated, String> {
-    let mut for_whom: Vec<String> = match &claims["aud"] {
+    let mut intended: Vec<String> = match &claims["aud"] {
         Value::String(one) => vec![one.clone()],
         Value::Array(several) => {
             several.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         }
         _ => Vec::new(),
     };
-    if for_whom.is_empty() {
-        for_whom.push(ISSUER.to_owned());
+    if intended.is_empty() {
+        intended.push(ISSUER.to_owned());
     }
     let shared: Vec<String> =
-        for_whom.iter().filter(|name| audiences.contains(name)).cloned().collect();
+        intended.iter().filter(|name| audiences.contains(name)).cloned().collect();
     if shared.is_empty() {
         return Err(format!(
             "token audiences {} is invalid for the target audiences {}",
-            quote_all(&for_whom),
+            quote_all(&intended),
             quote_all(audiences)
         ));
     }
@@ -128,7 +127,7 @@ fn find(
     state.store.get(&GroupResource::new("", resource), &store::key(namespace, name))
 }
 
-/// The account of a token that was asked for, and that may be bound to an object.
+/// The account of a requested token, which may be bound to an object.
 fn bound(state: &State, claims: &Value) -> Result<User, String> {
     const INVALIDATED: &str = "service account token has been invalidated";
     jwt::check_times(claims, state.clock.now())?;
@@ -186,14 +185,14 @@ fn bound(state: &State, claims: &Value) -> Result<User, String> {
     Ok(service_account::user(namespace, name, uid, extra))
 }
 
-/// Whether an object that finalizers still hold was to be gone by now, give or take a minute.
+/// Whether an object that finalizers still keep should have been gone for more than a minute.
 fn is_long_gone(state: &State, object: &Value) -> bool {
     metadata::text(object, "deletionTimestamp")
         .parse::<Timestamp>()
         .is_ok_and(|end| end.as_second() < state.clock.now().as_second() - jwt::LEEWAY)
 }
 
-/// The account of a token that stands in a secret and is as good as that.
+/// The account of a token in a secret; it is valid as long as the secret exists.
 fn of_secret(state: &State, token: &str, claims: &Value) -> Result<User, String> {
     let claim = |name: &str| {
         let key = format!("kubernetes.io/serviceaccount/{name}");
@@ -224,7 +223,7 @@ mod tests {
     use crate::Cluster;
 
     #[test]
-    fn a_request_without_a_token_is_as_good_as_the_door_it_came_through() {
+    fn a_request_without_a_token_gets_the_user_of_its_origin() {
         let cluster = Cluster::builder().token("of-ann", User::in_groups("ann", &[])).build();
         let admin = format!("Bearer {}", cluster.state.authority.admin_token());
         // header, name of the user over a socket, and in the process

@@ -19,34 +19,34 @@ use serde_json::{Value, json};
 use super::User;
 use super::jwt::Signer;
 
-/// Who issues the tokens of service accounts, and whom they are for if nobody else is named.
+/// The issuer of service account tokens, and their default audience.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// What stands before the 32 bytes of an Ed25519 key in PKCS #8.
+/// The PKCS #8 prefix of a 32-byte Ed25519 key.
 const PKCS8_HEAD: [u8; 16] = [
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
 
-/// What all keys of a cluster are made from.
+/// The secret that all keys of a cluster are derived from.
 #[derive(Clone)]
 pub(crate) struct Secret([u8; 32]);
 
 impl Secret {
-    /// The secret of a seed: none at all to whoever knows the seed.
+    /// The secret of a seed, which is no secret to anybody with the seed.
     pub(crate) fn of_seed(seed: u64) -> Self {
         let mut out = [0; 32];
         out.copy_from_slice(digest(&SHA256, format!("sluice cluster {seed}").as_bytes()).as_ref());
         Self(out)
     }
 
-    /// A secret that nobody knows.
+    /// A random secret.
     pub(crate) fn private() -> Self {
         let mut out = [0; 32];
         SystemRandom::new().fill(&mut out).expect("the system has a source of randomness");
         Self(out)
     }
 
-    /// The key for one purpose.
+    /// Derives the key for one purpose.
     fn derive(&self, purpose: &str) -> [u8; 32] {
         let mut out = [0; 32];
         let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
@@ -55,18 +55,18 @@ impl Secret {
     }
 }
 
-/// Whom the cluster trusts: its tokens and its keys.
+/// The tokens and keys of a cluster.
 pub(crate) struct Authority {
     certificates: CertifiedIssuer<'static, KeyPair>,
     root_certificate: String,
     admin_token: String,
-    /// Users by the digest of their token, so that a lookup tells nothing about the others.
+    /// Users by the digest of their token, so that timing of a lookup reveals no token.
     tokens: BTreeMap<Vec<u8>, User>,
     pub(super) signer: Signer,
 }
 
 impl Authority {
-    /// The authority that belongs to a secret, with users that have tokens of their own.
+    /// The authority of a secret, with users that have tokens of their own.
     pub(crate) fn new(secret: &Secret, static_tokens: &[(String, User)]) -> Self {
         let certificates = root(&secret.derive("certificate authority"));
         let admin_token = URL_SAFE_NO_PAD.encode(secret.derive("administrator"));
@@ -88,7 +88,7 @@ impl Authority {
         }
     }
 
-    /// The certificate that the server's certificate is signed by, as PEM.
+    /// The root certificate, as PEM.
     pub(crate) fn root_certificate(&self) -> &str {
         &self.root_certificate
     }
@@ -98,12 +98,12 @@ impl Authority {
         &self.admin_token
     }
 
-    /// The user who has been given `token`.
+    /// The user of a static token.
     pub(super) fn user_of(&self, token: &str) -> Option<&User> {
         self.tokens.get(&fingerprint(token))
     }
 
-    /// A certificate for a server that is known by `names`, and its key, which is new every time.
+    /// A server certificate for `names` with a fresh key.
     pub(crate) fn server_certificate(
         &self,
         names: Vec<String>,
@@ -142,7 +142,7 @@ fn fingerprint(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }
 
-/// The certificate authority of a key. Ed25519 signs the same thing the same way every time.
+/// The certificate authority of a key. Ed25519 signatures are deterministic.
 fn root(seed: &[u8; 32]) -> CertifiedIssuer<'static, KeyPair> {
     let key = PrivatePkcs8KeyDer::from([PKCS8_HEAD.as_slice(), seed].concat());
     let mut params = CertificateParams::default();

@@ -1,7 +1,7 @@
-//! Decisions by RBAC: a request is allowed if any rule that is bound to its author allows it.
+//! RBAC: a request is allowed if any rule that is bound to its user allows it.
 //!
-//! The stored roles and bindings are compiled when they are first asked for and then followed by
-//! their watches, so a decision costs a few lookups and sees every write that came before it.
+//! The stored roles and bindings are compiled at the first decision and then kept up to date by
+//! watches, so a decision costs a few lookups and sees every write before it.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::status::Status;
 use crate::store::watch::Watch;
 use crate::store::{Change, GroupResource, Store};
 
-/// The resources a policy is made of, and whether they bind.
+/// The resources of a policy, and whether they are bindings.
 const RESOURCES: [(&str, bool); 4] = [
     ("roles", false),
     ("clusterroles", false),
@@ -20,11 +20,11 @@ const RESOURCES: [(&str, bool); 4] = [
     ("clusterrolebindings", true),
 ];
 
-/// What was decided.
+/// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
-    /// Which binding allows it, or which roles could not be found; may be empty.
+    /// The binding that allows the request, or the roles that could not be found; may be empty.
     pub(crate) reason: String,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Authorizer {
     known: Mutex<Option<Known>>,
 }
 
-/// A policy, and where it has been read up to.
+/// A policy, and the watches that keep it up to date.
 #[derive(Debug)]
 struct Known {
     policy: Policy,
@@ -48,7 +48,7 @@ struct Followed {
 }
 
 impl Authorizer {
-    /// Whether somebody may do something, and why.
+    /// Whether a user may do something, and why.
     pub(crate) fn decide(&self, store: &Arc<Store>, wanted: &Attributes<'_>) -> Decision {
         if wanted.user.may_everything() {
             return Decision { allowed: true, reason: String::new() };
@@ -73,7 +73,7 @@ impl Authorizer {
         })
     }
 
-    /// Whether somebody may do something.
+    /// Whether a user may do something.
     pub(crate) fn allows(&self, store: &Arc<Store>, wanted: &Attributes<'_>) -> bool {
         wanted.user.may_everything()
             || self.ask(store, |policy| {
@@ -84,7 +84,7 @@ impl Authorizer {
             })
     }
 
-    /// Fails with 403 unless somebody may do something.
+    /// Fails with 403 unless the user may do something.
     pub(crate) fn require(
         &self,
         store: &Arc<Store>,
@@ -96,8 +96,8 @@ impl Authorizer {
         Err(wanted.forbidden(&self.decide(store, wanted).reason))
     }
 
-    /// Every rule that counts for a user in a namespace (empty: in the cluster), and what went
-    /// wrong in finding them.
+    /// Every rule that applies to a user in a namespace (empty: in the cluster), and the errors on the
+    /// way.
     pub(crate) fn rules_of(
         &self,
         store: &Arc<Store>,
@@ -129,7 +129,7 @@ impl Authorizer {
         self.ask(store, |policy| policy.rules(kind, name, namespace).map(<[Rule]>::to_vec))
     }
 
-    /// Asks the policy as it is now.
+    /// Calls `question` with the current policy.
     fn ask<T>(&self, store: &Arc<Store>, question: impl FnOnce(&Policy) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let current = known.take().and_then(Known::caught_up).unwrap_or_else(|| Known::read(store));
@@ -138,14 +138,14 @@ impl Authorizer {
 }
 
 impl Known {
-    /// Reads the whole store. The watches are opened first, so that a write in between is seen
-    /// twice rather than never.
+    /// Reads the whole store. The watches are opened first, so that a write in between is seen twice
+    /// rather than never.
     fn read(store: &Arc<Store>) -> Self {
         let revision = store.revision();
         let mut known = Self { policy: Policy::default(), followed: Vec::new() };
         for (name, binds) in RESOURCES {
             let resource = GroupResource::new("rbac.authorization.k8s.io", name);
-            // Neither can fail for the present; if one did, the next question would read again.
+            // Neither fails for the current revision; if one did, the next decision would read again.
             let Ok(watch) = store.watch(&resource, revision) else { continue };
             known.followed.push(Followed { watch, binds });
             let Ok(listing) = store.list(&resource, "", None, None) else { continue };
@@ -156,7 +156,7 @@ impl Known {
         known
     }
 
-    /// With what was written since taken in; `None` if that is no longer known.
+    /// Applies the writes since; `None` if they have been compacted.
     fn caught_up(mut self) -> Option<Self> {
         for Followed { watch, binds } in &mut self.followed {
             if !watch.has_news() {
@@ -181,7 +181,7 @@ impl Policy {
     }
 }
 
-/// Errors as upstream joins them; `None` where there are none.
+/// Joins errors as upstream does; `None` if there are none.
 pub(crate) fn aggregate(errors: impl Iterator<Item = String>) -> Option<String> {
     let texts: Vec<String> = errors.collect();
     match texts.as_slice() {

@@ -1,4 +1,4 @@
-//! Which rights somebody would need to hand on rules.
+//! The rights that a user needs to grant rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ pub(crate) fn missing(held: &[Rule], wanted: &[Rule]) -> BTreeSet<String> {
     compacted(uncovered).iter().map(Rule::describe).collect()
 }
 
-/// The rule as rules that have one item in each list, so that one held rule covers each of them
+/// The rule split into rules with one item in each list, so that one held rule covers each of them
 /// wholly or not at all.
 fn atoms(rule: &Rule) -> Vec<Rule> {
     let one = |item: &String| vec![item.clone()];
@@ -65,7 +65,7 @@ fn covers_resource(held: &[String], wanted: &str) -> bool {
     })
 }
 
-/// Rules for the same resource and name become one with all their verbs.
+/// Joins rules for the same resource and name into one with all their verbs.
 fn compacted(rules: Vec<Rule>) -> Vec<Rule> {
     let mut out = Vec::new();
     let mut by_resource: BTreeMap<Rule, Vec<String>> = BTreeMap::new();

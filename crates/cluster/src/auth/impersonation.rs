@@ -1,4 +1,4 @@
-//! Requests that are to count as somebody else's: the `Impersonate-` headers.
+//! Impersonation: the `Impersonate-` headers.
 
 use http::HeaderMap;
 
@@ -16,7 +16,7 @@ const EXTRA: &str = "impersonate-extra-";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const AUTHENTICATION_VERSION: &str = "authentication.k8s.io/v1";
 
-/// One thing that a request claims about its author, and that needs a right of its own.
+/// One impersonated attribute; each needs a right of its own.
 enum Claim<'a> {
     Account { namespace: &'a str, name: &'a str },
     User(&'a str),
@@ -54,7 +54,7 @@ impl Claim<'_> {
     }
 }
 
-/// The user that the request counts as, and whether that is another than its author.
+/// The user that the request acts as, and whether it is impersonated.
 pub(crate) fn impersonate(
     state: &State,
     user: User,
@@ -72,7 +72,7 @@ pub(crate) fn impersonate(
 }
 
 fn claims(headers: &HeaderMap) -> Result<Vec<Claim<'_>>, Status> {
-    // Who leaves out what it cannot read lets the author act where somebody else was to.
+    // If an unreadable header were ignored, the request would run with the rights of its real user.
     let unreadable = headers.iter().find(|(name, value)| {
         let name = name.as_str();
         let is_claim = matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
@@ -101,7 +101,7 @@ fn claims(headers: &HeaderMap) -> Result<Vec<Claim<'_>>, Status> {
             Some((percent_decode(key, false), value.to_str().ok()?))
         })
         .collect();
-    // Upstream goes through them in any order; ours is always the same.
+    // Upstream's order is random; ours is fixed.
     extras.sort_by(|left, right| left.0.cmp(&right.0));
     out.extend(extras.into_iter().map(|(key, value)| Claim::Extra { key, value }));
     out.extend(first(UID).map(Claim::Uid));
@@ -115,7 +115,7 @@ fn claims(headers: &HeaderMap) -> Result<Vec<Claim<'_>>, Status> {
     Ok(out)
 }
 
-/// The user that the claims describe.
+/// The user with these attributes.
 fn claimed(claims: Vec<Claim<'_>>) -> User {
     let mut user = User::default();
     let mut of_account = Vec::new();
@@ -133,7 +133,7 @@ fn claimed(claims: Vec<Claim<'_>>) -> User {
             Claim::Uid(uid) => uid.clone_into(&mut user.uid),
         }
     }
-    // Groups that were named are all of them; only without them are an account's own known.
+    // Named groups replace all others; a service account gets its own only without them.
     if user.groups.is_empty() {
         user.groups = of_account;
     }

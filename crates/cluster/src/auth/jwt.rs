@@ -1,7 +1,7 @@
-//! JSON Web Tokens: signed, verified, and the claims of service accounts in them.
+//! JSON Web Tokens: signing, verifying, and checking the times of claims.
 //!
-//! Upstream signs with RSA or P-256. Here it is Ed25519: its signatures are the same every time,
-//! which P-256's are not, and it needs no key generation.
+//! Upstream signs with RSA or P-256. Here it is Ed25519: its signatures are deterministic, which
+//! P-256's are not, and it needs no key generation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,28 +10,28 @@ use ring::digest::{SHA256, digest};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-/// The signature algorithm, as tokens name it.
+/// The signature algorithm in token headers.
 pub(super) const ALGORITHM: &str = "EdDSA";
 
-/// What stands before the 32 bytes of an Ed25519 key in a SubjectPublicKeyInfo.
+/// The SubjectPublicKeyInfo prefix of a 32-byte Ed25519 key.
 const PUBLIC_HEAD: [u8; 12] =
     [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// How far clocks may be apart, in seconds.
+/// The allowed clock skew, in seconds.
 pub(super) const LEEWAY: i64 = 60;
 
-/// Signs tokens and knows its own signature.
+/// Signs tokens and verifies its own signatures.
 pub(super) struct Signer {
     key: Ed25519KeyPair,
     key_id: String,
 }
 
-/// Why a token that looks like one of ours is not accepted.
+/// Why a token is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// It is no token, or somebody else's.
+    /// It is no token, or has another issuer.
     Foreign,
-    /// It says that it is ours and is not.
+    /// It names one of our issuers and the signature is wrong.
     BadSignature,
 }
 
@@ -64,7 +64,7 @@ impl Signer {
         format!("{signed}.{signature}")
     }
 
-    /// The claims of a token that one of `issuers` signed.
+    /// The verified claims of a token of one of `issuers`.
     pub(super) fn verify(&self, token: &str, issuers: &[&str]) -> Result<Value, Rejected> {
         let (signed, signature) = token.rsplit_once('.').ok_or(Rejected::Foreign)?;
         let (header, claims) = signed.split_once('.').ok_or(Rejected::Foreign)?;
@@ -86,7 +86,7 @@ fn part(text: &str) -> Result<Value, Rejected> {
     serde_json::from_slice(&bytes).map_err(|_| Rejected::Foreign)
 }
 
-/// Fails unless a token is valid now, in upstream's words.
+/// Fails unless a token is valid now, with upstream's messages.
 pub(super) fn check_times(claims: &Value, now: Timestamp) -> Result<(), &'static str> {
     let now = now.as_second();
     let at = |claim: &str| claims[claim].as_i64();

@@ -1,4 +1,4 @@
-//! All roles and bindings of a cluster, compiled: which rules apply to whom, where.
+//! All roles and bindings of a cluster, compiled: which rules apply to a user in a namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::value::{list, text};
 /// The API group of roles and bindings.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The stored roles and bindings in the form in which they are asked.
+/// The stored roles and bindings, indexed for decisions.
 #[derive(Debug, Default)]
 pub(super) struct Policy {
     /// By name, or `namespace/name`.
@@ -23,7 +23,7 @@ pub(super) struct Policy {
     scopes: BTreeMap<String, Scope>,
 }
 
-/// The names of bindings by that of a subject.
+/// The names of bindings by the name of a subject.
 type Index = BTreeMap<String, BTreeSet<Arc<str>>>;
 
 /// The bindings of one namespace, or of the cluster.
@@ -34,7 +34,7 @@ struct Scope {
     groups: Index,
 }
 
-/// Who gets which role.
+/// A role and its subjects.
 #[derive(Debug, PartialEq, Eq)]
 struct Binding {
     name: String,
@@ -64,10 +64,10 @@ pub(super) struct Grant<'a> {
     pub(super) rules: &'a [Rule],
 }
 
-/// A role that a binding names and that cannot be found.
+/// A role that a binding names and that cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unresolved {
-    /// There is none.
+    /// It does not exist.
     Missing {
         /// `role` or `clusterrole`.
         resource: &'static str,
@@ -79,8 +79,8 @@ pub(crate) enum Unresolved {
 }
 
 impl Unresolved {
-    /// The error as whoever stores a role or binding words it: upstream's storage takes the
-    /// resource from the request, whatever was looked for.
+    /// The error of a write of a role or binding: upstream's storage takes the resource from the
+    /// request, not from the reference.
     pub(crate) fn on_request(&self, resource: &str) -> Status {
         match self {
             Self::Missing { name, .. } if name.is_empty() => {
@@ -92,7 +92,7 @@ impl Unresolved {
     }
 }
 
-/// As the authorizer words it.
+/// As the authorizer's message has it.
 impl std::fmt::Display for Unresolved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -107,7 +107,7 @@ impl std::fmt::Display for Unresolved {
 }
 
 impl Policy {
-    /// Takes in a role or cluster role; `None` forgets it.
+    /// Adds or replaces a role or cluster role; `None` removes it.
     pub(super) fn set_role(&mut self, key: &str, role: Option<&Value>) {
         match role {
             Some(role) => self.roles.insert(key.to_owned(), Rule::all_of(role)),
@@ -115,7 +115,7 @@ impl Policy {
         };
     }
 
-    /// Takes in a role binding or cluster role binding; `None` forgets it.
+    /// Adds or replaces a role binding or cluster role binding; `None` removes it.
     pub(super) fn set_binding(&mut self, key: &str, binding: Option<&Value>) {
         let (namespace, name) = key.split_once('/').unwrap_or(("", key));
         let scope = self.scopes.entry(namespace.to_owned()).or_default();
@@ -127,8 +127,8 @@ impl Policy {
         }
     }
 
-    /// Every grant to `user` that counts in `namespace` (empty: in the cluster), those of the
-    /// cluster first, in the order of the bindings' names.
+    /// All grants to `user` in `namespace` (empty: in the cluster), those of cluster role bindings
+    /// first, in the order of the bindings' names.
     pub(super) fn grants<'a>(
         &'a self,
         user: &'a User,
@@ -187,7 +187,7 @@ impl Scope {
         }
     }
 
-    /// Where bindings to a subject are found. A service account is a user with a long name.
+    /// The index with the bindings of a subject. A service account is indexed by its user name.
     fn index(
         &mut self,
         subject: &Subject,
@@ -231,7 +231,7 @@ impl Binding {
 }
 
 impl Subject {
-    /// The user name of a service account; `None` where it has no namespace.
+    /// The user name of a service account; `None` if it has no namespace.
     fn account(&self, binding_namespace: &str) -> Option<String> {
         let namespace = self.namespace_in(binding_namespace);
         (!namespace.is_empty()).then(|| service_account::username(namespace, &self.name))

@@ -1,4 +1,4 @@
-//! One rule of a role: what it allows and how it is printed.
+//! One rule of a role: matching and printing.
 
 use serde_json::Value;
 use sluice_base::gojson::quote;
@@ -6,10 +6,10 @@ use sluice_base::gojson::quote;
 use super::{Attributes, Target};
 use crate::value::list;
 
-/// Stands for every verb, group, resource or path.
+/// Matches every verb, group, resource or path.
 pub(super) const ALL: &str = "*";
 
-/// A rule: all of its lists must have something that fits.
+/// A rule: each of its lists must have a match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Rule {
     pub(crate) verbs: Vec<String>,
@@ -18,7 +18,7 @@ pub(crate) struct Rule {
     pub(crate) resources: Vec<String>,
     /// Empty: any name.
     pub(crate) names: Vec<String>,
-    /// Paths; those that end in `*` stand for everything below.
+    /// Paths; a trailing `*` matches everything below.
     pub(crate) urls: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule alone is enough.
+    /// Whether the rule allows the request.
     pub(super) fn allows(&self, wanted: &Attributes<'_>) -> bool {
         if !has_or_all(&self.verbs, wanted.verb) {
             return false;
@@ -84,8 +84,8 @@ fn has_or_all(list: &[String], wanted: &str) -> bool {
     list.iter().any(|item| item == ALL || item == wanted)
 }
 
-/// Whether `rule` names the resource or, where one is meant, its subresource. `pods/*` is nothing
-/// special, here as upstream.
+/// Whether `rule` matches the resource or, if given, its subresource. `pods/*` is not a wildcard,
+/// here as upstream.
 fn fits(rule: &str, resource: &str, subresource: &str) -> bool {
     if rule == ALL {
         return true;
@@ -98,7 +98,7 @@ fn fits(rule: &str, resource: &str, subresource: &str) -> bool {
         .is_some_and(|rule| rule == ALL || rule == resource)
 }
 
-/// Whether `path` is `url` or, where that ends in `*`, below it.
+/// Whether `path` equals `url` or, if that ends in `*`, is below it.
 pub(super) fn url_covers(url: &str, path: &str) -> bool {
     url == path || (url.ends_with('*') && path.starts_with(url.trim_end_matches('*')))
 }

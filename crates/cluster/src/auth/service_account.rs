@@ -13,7 +13,7 @@ pub(crate) fn username(namespace: &str, name: &str) -> String {
     format!("{PREFIX}{namespace}:{name}")
 }
 
-/// The namespace and name in a user name, if it is one of a service account.
+/// The namespace and name in the user name of a service account.
 pub(super) fn split(username: &str) -> Option<(&str, &str)> {
     let (namespace, name) = username.strip_prefix(PREFIX)?.split_once(':')?;
     let valid = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();
@@ -25,7 +25,7 @@ pub(super) fn groups(namespace: &str) -> Vec<String> {
     vec![EVERY_ACCOUNT.to_owned(), format!("{EVERY_ACCOUNT}:{namespace}")]
 }
 
-/// A service account as the author of a request.
+/// A service account as a user.
 pub(super) fn user(
     namespace: &str,
     name: &str,

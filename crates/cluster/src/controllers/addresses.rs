@@ -1,4 +1,4 @@
-//! What a cloud and an ingress controller add: addresses of load balancers and of Ingresses.
+//! Addresses of load balancers and Ingresses, as a cloud and an ingress controller assign them.
 
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ const INGRESS: EventSource<'static> = EventSource {
     component: "ingress-controller",
     host: "",
 };
-/// The address that all Ingresses are reached at.
+/// The address of all Ingresses.
 const INGRESS_ADDRESS: &str = "192.0.2.10";
 
-/// Gives Services of type LoadBalancer and Ingresses with a class their address, after a while.
+/// Assigns addresses to Services of type LoadBalancer and to Ingresses with a class, after a delay.
 pub(super) struct AddressController;
 
 impl Controller for AddressController {
@@ -98,11 +98,11 @@ async fn balance(control: &Control, key: &Key, service: &Value) {
         .find(|address| !taken.contains(address));
     let address = if wanted.is_empty() { free } else { Some(wanted.to_owned()) };
     let Some(address) = address else { return };
-    let word = NewEvent::normal("EnsuringLoadBalancer", "Ensuring load balancer");
-    control.tell(CLOUD, service, word).await;
+    let event = NewEvent::normal("EnsuringLoadBalancer", "Ensuring load balancer");
+    control.record(CLOUD, service, event).await;
     write(control, CLOUD.actor, key, &json!([{"ip": address, "ipMode": "VIP"}])).await;
-    let word = NewEvent::normal("EnsuredLoadBalancer", "Ensured load balancer");
-    control.tell(CLOUD, service, word).await;
+    let event = NewEvent::normal("EnsuredLoadBalancer", "Ensured load balancer");
+    control.record(CLOUD, service, event).await;
 }
 
 async fn write(control: &Control, actor: Actor, key: &Key, addresses: &Value) {

@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscalers: without metrics they say so; an annotation can stand in for them.
+//! HorizontalPodAutoscalers. There are no metrics; an annotation can replace them.
 //!
 //! `sluice.dev/simulate-utilization: "80"` on the autoscaler is the utilization, in percent, that
 //! its first resource metric measures.
@@ -11,7 +11,7 @@ use super::{Controller, Key, Next, Reconcile, condition};
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:horizontal-pod-autoscaler",
         manager: CONTROLLER_MANAGER.manager,
@@ -93,7 +93,7 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
         condition::set(&mut status, "AbleToScale", "False", "FailedGetScale", &message, &now);
         status["desiredReplicas"] = 0.into();
         write(control, key, scaler, status).await;
-        control.tell(TELLER, scaler, NewEvent::warning("FailedGetScale", &why)).await;
+        control.record(SOURCE, scaler, NewEvent::warning("FailedGetScale", &why)).await;
         return;
     };
     let current = value::int(&found, "spec.replicas").unwrap_or(1);
@@ -125,7 +125,7 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
     status["desiredReplicas"] = wanted.into();
     if wanted != current {
         let resized = control
-            .update(TELLER.actor, &target_key, "scale", &mut |object| {
+            .update(SOURCE.actor, &target_key, "scale", &mut |object| {
                 object["spec"]["replicas"] = wanted.into();
             })
             .await;
@@ -142,7 +142,7 @@ async fn scale(control: &Control, key: &Key, scaler: &Object) {
                 "cpu resource utilization (percentage of request) above target"
             };
             let message = format!("New size: {wanted}; reason: {reason}");
-            control.tell(TELLER, scaler, NewEvent::normal("SuccessfulRescale", &message)).await;
+            control.record(SOURCE, scaler, NewEvent::normal("SuccessfulRescale", &message)).await;
         }
     }
     write(control, key, scaler, status).await;
@@ -170,12 +170,14 @@ async fn measure(
         let message = format!("the HPA was unable to compute the replica count: {why}");
         let reason = "FailedGetResourceMetric";
         condition::set(status, "ScalingActive", "False", reason, &message, now);
-        control.tell(TELLER, scaler, NewEvent::warning(reason, &why)).await;
+        control.record(SOURCE, scaler, NewEvent::warning(reason, &why)).await;
         let metrics = value::list(scaler, "spec.metrics").len().max(1);
         let why = format!(
             "invalid metrics ({metrics} invalid out of {metrics}), first error is: failed to get {resource} resource metric value: {why}"
         );
-        control.tell(TELLER, scaler, NewEvent::warning("FailedComputeMetricsReplicas", &why)).await;
+        control
+            .record(SOURCE, scaler, NewEvent::warning("FailedComputeMetricsReplicas", &why))
+            .await;
         return None;
     };
     let message = format!(
@@ -185,7 +187,7 @@ async fn measure(
     status["currentMetrics"] = json!([{"type": "Resource", "resource": {
         "name": resource, "current": {"averageUtilization": measured, "averageValue": "0"},
     }}]);
-    // Within a tenth of the goal nothing changes.
+    // Within a tenth of the target nothing changes.
     let near = (measured - goal).abs() * 10 <= goal;
     let wanted = if near { current } else { (current * measured + goal - 1) / goal };
     let (state, reason, message) = if wanted > most {
@@ -212,6 +214,6 @@ async fn write(control: &Control, key: &Key, scaler: &Value, status: Value) {
         return;
     }
     let _ = control
-        .update(TELLER.actor, key, "status", &mut |scaler| scaler["status"] = status.clone())
+        .update(SOURCE.actor, key, "status", &mut |scaler| scaler["status"] = status.clone())
         .await;
 }

@@ -1,4 +1,4 @@
-//! Cluster roles that are the sum of others: their rules are gathered by label.
+//! Aggregated cluster roles: their rules are collected by label.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -23,12 +23,12 @@ const RESOURCE: &str = "clusterroles";
 /// The controller of aggregated cluster roles.
 #[derive(Default)]
 pub(super) struct ClusterRoleAggregation {
-    /// The selectors of every role that is a sum, by its name; kept from events.
+    /// The selectors of every aggregated role, by its name; maintained from events.
     sums: Mutex<BTreeMap<String, Vec<LabelSelector>>>,
 }
 
 impl Controller for ClusterRoleAggregation {
-    /// A change of a role concerns every sum whose selectors fit it now or fitted it before.
+    /// A change of a role queues every aggregated role with a selector that matches it now or matched it before.
     fn wakes(&self, _: &Control, resource: &GroupResource, event: &Event) -> Vec<Key> {
         if resource.resource != RESOURCE || resource.group != GROUP {
             return Vec::new();
@@ -77,7 +77,7 @@ fn selectors(sum: &Value) -> Vec<LabelSelector> {
     selectors.filter_map(LabelSelector::from_object).collect()
 }
 
-/// The rules of all roles that the selectors of `sum` find, each once.
+/// The rules of all roles that the selectors of `sum` match, each once.
 fn gathered(control: &Control, sum: &Value) -> Value {
     let resource = GroupResource::new(GROUP, RESOURCE);
     let listing = control.state.store.list(&resource, "", None, None);

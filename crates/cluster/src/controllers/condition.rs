@@ -14,7 +14,7 @@ pub(super) fn is_true(status: &Value, kind: &str) -> bool {
     find(status, kind).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Takes the condition of a type away.
+/// Removes the condition of a type.
 pub(super) fn remove(status: &mut Value, kind: &str) {
     let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn remove(status: &mut Value, kind: &str) {
     }
 }
 
-/// Appends a condition, in place of one of the same type.
+/// Appends a condition and removes an older one of the same type.
 pub(super) fn append(status: &mut Value, condition: Value) {
     let kind = condition["type"].as_str().unwrap_or_default().to_owned();
     remove(status, &kind);
@@ -41,7 +41,7 @@ pub(super) fn append(status: &mut Value, condition: Value) {
 }
 
 /// Sets a condition of a Deployment: the same status and reason change nothing, the same status
-/// keeps its time of transition.
+/// keeps `lastTransitionTime`.
 pub(super) fn set_progress(
     status: &mut Value,
     kind: &str,
@@ -68,7 +68,7 @@ pub(super) fn set_progress(
     );
 }
 
-/// Sets a condition in its place; its time changes with its status only.
+/// Sets a condition in place; `lastTransitionTime` changes with the status only.
 pub(super) fn set(
     status: &mut Value,
     kind: &str,

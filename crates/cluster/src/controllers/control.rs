@@ -1,4 +1,4 @@
-//! The hands of the controllers: they read the store and write like any other client.
+//! Store reads and API writes of the simulated controllers.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::store::{GroupResource, Stored};
 use crate::write::{DeleteOptions, Precondition, Writer};
 use crate::{decode, managed, metadata};
 
-/// Whose work a write is: the user it is done as and the owner of the fields.
+/// The user and the field manager of a controller's writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Actor {
     /// The user name.
@@ -33,12 +33,12 @@ pub(crate) struct Actor {
 pub(crate) const CONTROLLER_MANAGER: Actor =
     Actor { user: "system:kube-controller-manager", manager: "kube-controller-manager" };
 
-/// An object as it was when it was read; cheap to clone.
+/// An object as it was read; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Object(Arc<Stored>);
 
 impl Object {
-    /// A copy to be changed.
+    /// A mutable copy.
     pub(crate) fn to_value(&self) -> Value {
         self.0.value.as_ref().clone()
     }
@@ -55,7 +55,7 @@ impl Deref for Object {
 /// A controller's access to its cluster.
 pub(crate) struct Control {
     pub(crate) state: Arc<State>,
-    /// What has been told in Events before.
+    /// The recorded Events, for counting repeated ones.
     pub(crate) recorder: Arc<Recorder>,
 }
 
@@ -64,39 +64,39 @@ impl Control {
         Self { state, recorder }
     }
 
-    /// A time between two bounds, from the seed.
+    /// A random duration between two bounds, from the seed.
     pub(crate) fn between(&self, least: Duration, most: Duration) -> Duration {
         let spread = u64::try_from(most.saturating_sub(least).as_micros()).unwrap_or(u64::MAX);
         least + Duration::from_micros(self.state.random.below(spread.saturating_add(1)))
     }
 
-    /// The present as the API writes it.
+    /// The current time, in the API's format.
     pub(crate) fn now(&self) -> String {
         time::format_seconds(self.state.clock.now())
     }
 
-    /// The present in the words of `MicroTime`.
+    /// The current time, as `MicroTime`.
     pub(crate) fn now_micros(&self) -> String {
         time::format_micros(self.state.clock.now())
     }
 
-    /// How long ago a moment was, in the time of the simulated cluster; zero if it is to come.
+    /// The simulated time since a moment; zero if it is in the future.
     pub(crate) fn since(&self, moment: &str) -> Duration {
         time::parse(moment).map_or(Duration::ZERO, |moment| self.state.clock.elapsed(moment))
     }
 
-    /// How long until `wait` after a moment has passed; `None` when it has.
+    /// The time until `wait` after a moment has passed; `None` if it has.
     pub(crate) fn left(&self, moment: &str, wait: Duration) -> Option<Duration> {
         wait.checked_sub(self.since(moment)).filter(|left| !left.is_zero())
     }
 
-    /// The object of a key without copying it.
+    /// The object of a key, not copied.
     pub(crate) fn object(&self, key: &Key) -> Option<Object> {
         let name = crate::store::key(&key.namespace, &key.name);
         self.state.store.get(&key.resource, &name).map(Object)
     }
 
-    /// The objects of a resource in one namespace, or in all, without copying them.
+    /// The objects of a resource in one namespace, or in all, not copied.
     pub(crate) fn objects(
         &self,
         group: &str,
@@ -106,7 +106,7 @@ impl Control {
         self.find(group, resource, namespace.unwrap_or_default(), &[])
     }
 
-    /// The objects of a resource in a namespace that a selector names.
+    /// The objects of a resource in a namespace that a selector matches.
     pub(crate) fn selected(
         &self,
         group: &str,
@@ -125,8 +125,8 @@ impl Control {
         self.find(group, resource, metadata::namespace(owner), &[question])
     }
 
-    /// The objects of a resource that an object controls, and those that it might adopt: their
-    /// labels fit.
+    /// The objects of a resource that an object controls, and those that it may adopt because their
+    /// labels match.
     pub(crate) fn claimable(
         &self,
         group: &str,
@@ -141,8 +141,8 @@ impl Control {
         found
     }
 
-    /// The objects of a resource whose `spec.selector` names an object of their namespace, as it is
-    /// or as it was.
+    /// The objects of a resource with a `spec.selector` that matches an object of their namespace, in its
+    /// current or its previous state.
     pub(crate) fn selecting(
         &self,
         group: &str,
@@ -218,7 +218,7 @@ impl Control {
         }
     }
 
-    /// Makes an object of a resource in `namespace`.
+    /// Creates an object of a resource in `namespace`.
     pub(crate) async fn create(
         &self,
         actor: Actor,
@@ -241,7 +241,7 @@ impl Control {
         Ok(writer.create(object, false).await?.object)
     }
 
-    /// Changes an object, or its subresource, by a function of its newest state.
+    /// Updates an object, or its subresource, by a function of its newest state.
     pub(crate) async fn update(
         &self,
         actor: Actor,
@@ -262,7 +262,7 @@ impl Control {
         Ok(written.object)
     }
 
-    /// Applies a configuration of an object that is there, taking fields from whoever has them.
+    /// Applies a configuration to an existing object, with force.
     pub(crate) async fn apply(
         &self,
         actor: Actor,
@@ -282,7 +282,7 @@ impl Control {
         Ok(written.object)
     }
 
-    /// Assigns a pod to a node, as `pods/binding` does: nobody comes to own the fields.
+    /// Assigns a pod to a node, as `pods/binding` does: without managed fields.
     pub(crate) async fn bind(&self, actor: Actor, key: &Key, node: &str) -> Result<(), Status> {
         let resource = self.resource(&key.resource).ok_or_else(Status::no_such_resource)?;
         let user = User::in_groups(actor.user, &["system:masters"]);
@@ -299,7 +299,7 @@ impl Control {
             .map(|_| ())
     }
 
-    /// Deletes an object if it still is the one with that uid.
+    /// Deletes an object if it still has that uid.
     pub(crate) async fn delete(
         &self,
         actor: Actor,

@@ -1,4 +1,4 @@
-//! CronJobs: a Job whenever the clock says so. The clock is the cluster's, in UTC.
+//! CronJobs: a Job at each scheduled time of the cluster's clock, in UTC.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::store::{Event, GroupResource};
 use crate::write::{DeleteOptions, Propagation};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:cronjob-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -28,7 +28,7 @@ const TELLER: EventSource<'static> = EventSource {
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 const RETRY: Duration = Duration::from_secs(5);
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
-/// How far ahead the next time is looked for: a leap day can be eight years away.
+/// How far ahead the next time is searched: a leap day can be eight years away.
 const HORIZON_DAYS: i64 = 366 * 8;
 
 /// The CronJob controller.
@@ -84,7 +84,7 @@ impl Look<'_> {
             let status = self.status.clone();
             let _ = self
                 .control
-                .update(TELLER.actor, self.key, "status", &mut |cron| {
+                .update(SOURCE.actor, self.key, "status", &mut |cron| {
                     cron["status"] = status.clone();
                 })
                 .await;
@@ -92,7 +92,7 @@ impl Look<'_> {
         next
     }
 
-    /// Brings the list of running Jobs up to date.
+    /// Updates the list of active Jobs.
     async fn follow_jobs(&mut self) {
         let jobs = self.jobs();
         let mut active = value::list(&self.status, "active").to_vec();
@@ -103,14 +103,14 @@ impl Look<'_> {
                 None => {
                     let message =
                         format!("Active job went missing: {}", value::text(&reference, "name"));
-                    self.tell(NewEvent::normal("MissingJob", &message)).await;
+                    self.record(NewEvent::normal("MissingJob", &message)).await;
                 }
                 Some(job) if job::is_over(job) => {
                     let complete = condition::is_true(&job["status"], "Complete");
                     let end = if complete { "Complete" } else { "Failed" };
                     let name = metadata::name(job);
                     let message = format!("Saw completed job: {name}, condition: {end}");
-                    self.tell(NewEvent::normal("SawCompletedJob", &message)).await;
+                    self.record(NewEvent::normal("SawCompletedJob", &message)).await;
                     if complete {
                         let at = value::text(job, "status.completionTime");
                         if at > value::text(&self.status, "lastSuccessfulTime") {
@@ -131,7 +131,7 @@ impl Look<'_> {
         }
     }
 
-    /// Deletes the oldest finished Jobs beyond the limits.
+    /// Deletes the oldest finished Jobs beyond the history limits.
     async fn clean_up(&self) {
         let jobs = self.jobs();
         for (end, field, otherwise) in [
@@ -158,13 +158,13 @@ impl Look<'_> {
             propagation: Some(Propagation::Background),
             ..DeleteOptions::default()
         };
-        if self.control.delete(TELLER.actor, &key, options, metadata::uid(job)).await.is_ok() {
+        if self.control.delete(SOURCE.actor, &key, options, metadata::uid(job)).await.is_ok() {
             let message = format!("Deleted job {name}");
-            self.tell(NewEvent::normal("SuccessfulDelete", &message)).await;
+            self.record(NewEvent::normal("SuccessfulDelete", &message)).await;
         }
     }
 
-    /// Makes the Job of the last time that has come, and says when the next is.
+    /// Creates the Job of the last scheduled time, and returns when the next one is.
     async fn fire(&mut self) -> Next {
         if value::flag(&self.cron, "spec.suspend") {
             return Next::Wait;
@@ -196,7 +196,7 @@ impl Look<'_> {
         let active = value::list(&self.status, "active").to_vec();
         if policy == "Forbid" && !active.is_empty() {
             let message = "Not starting job because prior execution is running and concurrency policy is Forbid";
-            self.tell(NewEvent::normal("JobAlreadyActive", message)).await;
+            self.record(NewEvent::normal("JobAlreadyActive", message)).await;
             return next;
         }
         if policy == "Replace" {
@@ -228,7 +228,7 @@ impl Look<'_> {
             job["metadata"]["labels"] = labels.clone();
         }
         let jobs = GroupResource::new("batch", "jobs");
-        let made = self.control.create(TELLER.actor, &jobs, &self.key.namespace, job).await;
+        let made = self.control.create(SOURCE.actor, &jobs, &self.key.namespace, job).await;
         let job = match made {
             Ok(job) => job,
             Err(status) if status.reason == "AlreadyExists" || pods::namespace_ends(&status) => {
@@ -237,12 +237,12 @@ impl Look<'_> {
             }
             Err(status) => {
                 let message = format!("Error creating job: {status}");
-                self.tell(NewEvent::warning("FailedCreate", &message)).await;
+                self.record(NewEvent::warning("FailedCreate", &message)).await;
                 return false;
             }
         };
         let message = format!("Created job {name}");
-        self.tell(NewEvent::normal("SuccessfulCreate", &message)).await;
+        self.record(NewEvent::normal("SuccessfulCreate", &message)).await;
         let mut active = value::list(&self.status, "active").to_vec();
         active.push(json!({
             "apiVersion": "batch/v1", "kind": "Job", "name": name,
@@ -254,15 +254,15 @@ impl Look<'_> {
         true
     }
 
-    async fn tell(&self, word: NewEvent<'_>) {
-        self.control.tell(TELLER, &self.cron, word).await;
+    async fn record(&self, event: NewEvent<'_>) {
+        self.control.record(SOURCE, &self.cron, event).await;
     }
 }
 
-/// When to fire: bits of minutes, hours, days, months and weekdays.
+/// A schedule: bits of minutes, hours, days, months and weekdays.
 struct Schedule {
     bits: [u64; 5],
-    /// Whether a day must fit by date and by weekday; otherwise one of them is enough.
+    /// Whether a day must match by date and by weekday; otherwise one of them is enough.
     both_days: bool,
 }
 
@@ -286,7 +286,7 @@ impl Schedule {
         day && self.has(3, moment.month().into())
     }
 
-    /// The first time after a moment; none within the horizon is none at all.
+    /// The first scheduled time after a moment; `None` if there is none within the horizon.
     fn after(&self, moment: Timestamp) -> Option<Timestamp> {
         let minute = Timestamp::from_second(moment.as_second().div_euclid(60) * 60).ok()?;
         let mut at = minute.checked_add(MINUTE).ok()?;

@@ -1,4 +1,4 @@
-//! DaemonSets: a pod on every node that fits.
+//! DaemonSets: a pod on every matching node.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::selector::LabelSelector;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:daemon-set-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -23,8 +23,8 @@ const TELLER: EventSource<'static> = EventSource {
 };
 const RETRY: Duration = Duration::from_secs(5);
 const GENERATION: &str = "deprecated.daemonset.template.generation";
-/// The taints that daemons bear everywhere.
-const BORNE: [(&str, &str); 6] = [
+/// The taints that daemon pods tolerate.
+const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
     ("node.kubernetes.io/disk-pressure", "NoSchedule"),
@@ -64,11 +64,11 @@ impl Controller for DaemonSetController {
             let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
                 return Next::Wait;
             };
-            let pods = pods::claim(control, TELLER, &set, &selector).await;
+            let pods = pods::claim(control, SOURCE, &set, &selector).await;
             let collisions = value::int(&set, "status.collisionCount");
             let hash = hash::template(&set["spec"]["template"], collisions);
             let label = history::HASH_LABEL;
-            let Ok(revision) = history::current(control, TELLER.actor, &set, &hash, label).await
+            let Ok(revision) = history::current(control, SOURCE.actor, &set, &hash, label).await
             else {
                 return Next::After(RETRY);
             };
@@ -85,14 +85,14 @@ impl Controller for DaemonSetController {
             let status = look.status(&current);
             if !value::same(&status, &set["status"]) {
                 let _ = control
-                    .update(TELLER.actor, key, "status", &mut |set| {
+                    .update(SOURCE.actor, key, "status", &mut |set| {
                         set["status"] = status.clone();
                     })
                     .await;
             }
             let mut live = vec![hash.as_str()];
             live.extend(current.iter().map(|pod| hash_of(pod)));
-            history::truncate(control, TELLER.actor, &set, &live).await;
+            history::truncate(control, SOURCE.actor, &set, &live).await;
             if failed {
                 return Next::After(RETRY);
             }
@@ -111,7 +111,7 @@ fn hash_of(pod: &Value) -> &str {
     metadata::entry(pod, "labels", history::HASH_LABEL).unwrap_or_default()
 }
 
-/// The node that a daemon is for, also before it is bound.
+/// The node of a daemon pod, also before it is bound.
 fn node_of(pod: &Value) -> &str {
     let bound = value::text(pod, "spec.nodeName");
     if !bound.is_empty() {
@@ -127,7 +127,7 @@ fn node_of(pod: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// One look at a DaemonSet.
+/// One pass over a DaemonSet.
 struct Look<'a> {
     control: &'a Control,
     set: &'a Value,
@@ -139,14 +139,14 @@ impl Look<'_> {
         self.control.objects("", "nodes", None)
     }
 
-    /// A pod as the set makes it, for a node.
+    /// The pod of the set for a node.
     fn pod(&self, node: &str) -> Value {
         let mut pod = pods::from_template(self.set, &self.set["spec"]["template"]);
         pod["metadata"]["labels"][history::HASH_LABEL] = self.hash.into();
         let generation = metadata::entry(self.set, "annotations", GENERATION).unwrap_or("1");
         pod["metadata"]["labels"]["pod-template-generation"] = generation.into();
         let mut tolerations = value::list(&pod, "spec.tolerations").to_vec();
-        let mut borne: Vec<(&str, &str)> = BORNE.to_vec();
+        let mut borne: Vec<(&str, &str)> = TOLERATED.to_vec();
         if value::flag(&pod, "spec.hostNetwork") {
             borne.push(("node.kubernetes.io/network-unavailable", "NoSchedule"));
         }
@@ -169,7 +169,7 @@ impl Look<'_> {
         pod
     }
 
-    /// Whether a daemon is to run on a node, and whether one that runs there may stay.
+    /// Whether a daemon pod should run on a node, and whether a running one may continue.
     fn fits(&self, node: &Value) -> (bool, bool) {
         let pod = self.pod(metadata::name(node));
         if !scheduler::node_matches(&pod, node) {
@@ -184,7 +184,7 @@ impl Look<'_> {
         (!repels(&["NoSchedule", "NoExecute"]), !repels(&["NoExecute"]))
     }
 
-    /// Makes missing daemons and removes those that are too many or on a wrong node.
+    /// Creates missing daemon pods and deletes superfluous and misplaced ones.
     async fn manage(&self, found: &[Object]) -> bool {
         let mut well = true;
         for node in self.nodes() {
@@ -197,14 +197,14 @@ impl Look<'_> {
                 found.iter().any(|pod| node_of(pod) == name && metadata::is_terminating(pod));
             let (run, stay) = self.fits(&node);
             if run && here.is_empty() && !leaving {
-                let created = pods::create(self.control, TELLER, self.set, self.pod(name)).await;
+                let created = pods::create(self.control, SOURCE, self.set, self.pod(name)).await;
                 well &= created.is_ok();
             }
             let mut kept = 0;
             for pod in here {
                 let failed = pods::phase(pod) == "Failed" || pods::phase(pod) == "Succeeded";
                 if !stay || failed || kept > 0 {
-                    pods::delete(self.control, TELLER, self.set, pod).await;
+                    pods::delete(self.control, SOURCE, self.set, pod).await;
                 } else {
                     kept += 1;
                 }
@@ -213,13 +213,13 @@ impl Look<'_> {
         let nodes = self.nodes();
         for pod in found.iter().filter(|pod| !metadata::is_terminating(pod)) {
             if nodes.iter().all(|node| metadata::name(node) != node_of(pod)) {
-                pods::delete(self.control, TELLER, self.set, pod).await;
+                pods::delete(self.control, SOURCE, self.set, pod).await;
             }
         }
         well
     }
 
-    /// Replaces daemons of an older template, a few at a time.
+    /// Replaces daemon pods of an older template, within `maxUnavailable`.
     async fn roll(&self, found: &[Object]) {
         if self.set["spec"]["updateStrategy"]["type"] == "OnDelete" {
             return;
@@ -243,7 +243,7 @@ impl Look<'_> {
                 }
                 spare -= 1;
             }
-            pods::delete(self.control, TELLER, self.set, pod).await;
+            pods::delete(self.control, SOURCE, self.set, pod).await;
         }
     }
 

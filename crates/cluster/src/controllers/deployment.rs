@@ -1,4 +1,4 @@
-//! Deployments: a ReplicaSet per template, and the way from one to the next.
+//! Deployments: a ReplicaSet per template, and rollouts from one to the next.
 
 mod recreate;
 mod revision;
@@ -19,7 +19,7 @@ use crate::status::Status;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:deployment-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -27,9 +27,9 @@ const TELLER: EventSource<'static> = EventSource {
     component: "deployment-controller",
     host: "",
 };
-/// How long a failed write is left alone.
+/// The delay after a failed write.
 const RETRY: Duration = Duration::from_secs(1);
-/// No progress is expected, or no history is thrown away: the largest 32-bit number.
+/// No deadline, or no history limit: the largest 32-bit number.
 const UNLIMITED: i64 = i32::MAX as i64;
 
 /// The deployment controller.
@@ -80,7 +80,7 @@ fn key_of_owner(set: &Value) -> Option<Key> {
     pods::controller_key(set, "apps", "Deployment", "deployments")
 }
 
-/// The Deployments whose selector names a ReplicaSet.
+/// The Deployments with a selector that matches a ReplicaSet.
 fn selecting(control: &Control, set: &Value) -> Vec<Key> {
     control.selecting("apps", "deployments", &[set], |deployment| {
         LabelSelector::from_object(&deployment["spec"]["selector"])
@@ -95,7 +95,7 @@ struct Pass<'a> {
     deployment: Value,
 }
 
-/// A Deployment's ReplicaSets: that of the present template, if there is one, and the others from
+/// A Deployment's ReplicaSets: that of the current template, if there is one, and the others from
 /// the oldest to the youngest.
 struct Sets {
     new: Option<Value>,
@@ -113,7 +113,7 @@ async fn sync(control: &Control, key: &Key, deployment: Value) -> Result<Next, S
     let selector = LabelSelector::from_object(&pass.deployment["spec"]["selector"]);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
         let message = "This deployment is selecting all pods. A non-empty selector is required.";
-        control.tell(TELLER, &pass.deployment, NewEvent::warning("SelectingAll", message)).await;
+        control.record(SOURCE, &pass.deployment, NewEvent::warning("SelectingAll", message)).await;
         return Ok(Next::Wait);
     };
     let sets = pass.owned(&selector).await;
@@ -143,7 +143,7 @@ impl Pass<'_> {
                 && !metadata::is_terminating(&set)
             {
                 let key = key_of_set(&set);
-                if pods::adopt(self.control, TELLER, &key, deployment).await
+                if pods::adopt(self.control, SOURCE, &key, deployment).await
                     && let Some(adopted) = self.control.object(&key)
                 {
                     out.push(adopted.to_value());
@@ -167,7 +167,7 @@ impl Pass<'_> {
             .is_some_and(|seconds| seconds != UNLIMITED)
     }
 
-    /// `maxSurge` and `maxUnavailable` in pods.
+    /// `maxSurge` and `maxUnavailable` as numbers of pods.
     fn fenceposts(&self) -> (i64, i64) {
         let update = value::at(&self.deployment, "spec.strategy.rollingUpdate");
         let surge = share(&update["maxSurge"], self.replicas(), true);
@@ -186,13 +186,13 @@ impl Pass<'_> {
         self.fenceposts().1.min(self.replicas())
     }
 
-    /// Writes the status and the annotations of the copy.
+    /// Writes status and annotations of the copy.
     async fn write_status(&mut self) -> Result<(), Status> {
         let wanted = self.deployment["status"].clone();
         let annotations = self.deployment["metadata"]["annotations"].clone();
         let written = self
             .control
-            .update(TELLER.actor, self.key, "status", &mut |deployment| {
+            .update(SOURCE.actor, self.key, "status", &mut |deployment| {
                 deployment["status"] = wanted.clone();
                 metadata::set(deployment, "annotations", annotations.clone());
             })
@@ -201,7 +201,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// A pause is no lack of progress, so it is written down, and so is its end.
+    /// Sets the `Progressing` condition when the Deployment is paused or resumed, so that a pause does
+    /// not count against the progress deadline.
     async fn check_paused(&mut self) -> Result<(), Status> {
         if !self.has_deadline() {
             return Ok(());

@@ -12,7 +12,7 @@ use crate::selector::LabelSelector;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:disruption-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -46,15 +46,15 @@ impl Controller for DisruptionController {
             });
             pods.retain(|pod| !pods::is_finished(pod));
             if pods.is_empty() {
-                let word = NewEvent::normal("NoPods", "No matching pods found");
+                let event = NewEvent::normal("NoPods", "No matching pods found");
                 if budget["status"]["observedGeneration"] != budget["metadata"]["generation"] {
-                    control.tell(TELLER, &budget, word).await;
+                    control.record(SOURCE, &budget, event).await;
                 }
             }
             let status = status(control, &budget, &pods);
             if !value::same(&status, &budget["status"]) {
                 let _ = control
-                    .update(TELLER.actor, key, "status", &mut |budget| {
+                    .update(SOURCE.actor, key, "status", &mut |budget| {
                         budget["status"] = status.clone();
                     })
                     .await;
@@ -101,7 +101,7 @@ fn status(control: &Control, budget: &Value, pods: &[Object]) -> Value {
     status
 }
 
-/// How many pods the controllers of these pods want together.
+/// The number of pods that the controllers of these pods want together.
 fn wanted_by_owners(control: &Control, pods: &[Object]) -> i64 {
     let mut wanted: BTreeMap<String, i64> = BTreeMap::new();
     for pod in pods {
@@ -122,7 +122,7 @@ fn wanted_by_owners(control: &Control, pods: &[Object]) -> i64 {
         else {
             continue;
         };
-        // A Deployment answers for its ReplicaSets.
+        // For a ReplicaSet of a Deployment, the Deployment's replicas count.
         let deployment = pods::controller_key(&set, "apps", "Deployment", "deployments")
             .and_then(|key| control.object(&key));
         let owner = deployment.as_ref().unwrap_or(&set);

@@ -1,4 +1,4 @@
-//! EndpointSlices and Endpoints: where the pods behind a Service can be reached.
+//! EndpointSlices and Endpoints: the addresses of the pods of a Service.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const SLICE_CONTROLLER: &str = "endpointslice-controller.k8s.io";
 const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 const HEADLESS: &str = "service.kubernetes.io/headless";
-/// How many endpoints a slice holds.
+/// The number of endpoints in a slice.
 const SLICE_SIZE: usize = 100;
 
 /// The controllers of EndpointSlices and of Endpoints.
@@ -60,7 +60,7 @@ impl Controller for EndpointsController {
     fn reconcile<'a>(&'a self, control: &'a Control, key: &'a Key) -> Reconcile<'a> {
         Box::pin(async move {
             let Some(service) = control.object(key) else {
-                // Slices go with their owner; Endpoints have none.
+                // Slices are garbage-collected with the Service; Endpoints have no owner reference.
                 let stale = Key::new("", "endpoints", &key.namespace, &key.name);
                 if let Some(object) = control.object(&stale)
                     && metadata::entry(&object, "labels", "endpoints.kubernetes.io/managed-by")
@@ -84,7 +84,7 @@ impl Controller for EndpointsController {
     }
 }
 
-/// Whether a pod's change can matter to a Service.
+/// Whether a pod's change can affect the endpoints of a Service.
 fn changed(before: &Value, after: &Value) -> bool {
     before["metadata"]["labels"] != after["metadata"]["labels"]
         || metadata::is_terminating(before) != metadata::is_terminating(after)
@@ -93,7 +93,7 @@ fn changed(before: &Value, after: &Value) -> bool {
         || pods::phase(before) != pods::phase(after)
 }
 
-/// The selector of a Service; one without is looked after by somebody else.
+/// The selector of a Service; endpoints of a Service without one are managed by others.
 fn selector(service: &Value) -> Option<LabelSelector> {
     let labels = value::at(service, "spec.selector");
     let external = service["spec"]["type"] == "ExternalName";
@@ -141,7 +141,7 @@ fn reference(pod: &Value) -> Value {
     })
 }
 
-/// The labels that a Service hands on.
+/// The labels that are copied from a Service.
 fn labels(service: &Value) -> Map<String, Value> {
     let mut labels = value::entries(service, "metadata.labels").clone();
     if is_headless(service) {
@@ -203,7 +203,7 @@ async fn sync_slices(control: &Control, service: &Object, pods: &[Object]) {
     labels.insert(MANAGED_BY.to_owned(), SLICE_CONTROLLER.into());
     let trigger = control.now();
     for (ports, endpoints) in wanted {
-        // Nobody owns a list that was never set.
+        // A list that was never set must have no owner, so it stays absent.
         let list = |items: Vec<Value>| if items.is_empty() { Value::Null } else { items.into() };
         let (ports, endpoints) = (list(ports), list(endpoints));
         let Some(slice) = known.next() else {

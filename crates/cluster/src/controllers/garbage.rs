@@ -1,7 +1,7 @@
-//! The garbage collector: what is owned goes when its last owner goes.
+//! The garbage collector: deletes objects after all of their owners.
 //!
-//! Owners are found by uid. An index from owner to dependents is kept from events, so that a
-//! deletion costs as much as what it takes with it.
+//! Owners are found by uid. An index from owner to dependents is maintained from events, so the cost
+//! of a deletion depends on the number of dependents only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub(super) struct GarbageCollector {
 
 #[derive(Default)]
 struct Index {
-    /// Owner uid to the keys of what it owns.
+    /// Owner uid to the keys of its dependents.
     dependents: BTreeMap<String, BTreeSet<Key>>,
     /// The key of every object by uid.
     living: BTreeMap<String, Key>,
@@ -81,7 +81,7 @@ impl Controller for GarbageCollector {
         let concerns_owner = event.change == Change::Deleted || metadata::is_terminating(object);
         if concerns_owner {
             out.extend(index.of(metadata::uid(object)));
-            // A foreground owner waits for what it owns.
+            // An owner in foreground deletion waits for its dependents.
             out.extend(
                 owners(object).filter_map(|owner| index.living.get(text(owner, "uid")).cloned()),
             );
@@ -110,7 +110,7 @@ impl Controller for GarbageCollector {
 }
 
 impl GarbageCollector {
-    /// Does what the propagation finalizers of a dying owner ask for.
+    /// Processes the propagation finalizers of an owner that is being deleted.
     async fn finish_owner(&self, control: &Control, key: &Key, object: &Arc<Value>) {
         let uid = metadata::uid(object);
         let dependents = self.index.lock().unwrap_or_else(PoisonError::into_inner).of(uid);
@@ -145,7 +145,7 @@ impl GarbageCollector {
         }
     }
 
-    /// Deletes an object all of whose owners are gone; drops references to those that are.
+    /// Deletes an object if all of its owners are gone; otherwise drops references to absent ones.
     async fn judge_dependent(&self, control: &Control, key: &Key, object: &Arc<Value>) {
         let mut dangling = Vec::new();
         let (mut solid, mut waiting) = (0, 0);
@@ -186,7 +186,7 @@ impl GarbageCollector {
     }
 }
 
-/// What has become of an owner.
+/// Looks up the state of an owner.
 fn owner_of(control: &Control, key: &Key, owner: &Value) -> Owner {
     let (group, version) = text(owner, "apiVersion").rsplit_once('/').unwrap_or(("", "v1"));
     let Some(resource) = control.state.registry.by_kind(group, text(owner, "kind")) else {
@@ -217,10 +217,10 @@ fn owner_of(control: &Control, key: &Key, owner: &Value) -> Owner {
 /// The state of an owner.
 enum Owner {
     Lives,
-    /// It waits in the foreground for what it owns.
+    /// It waits in foreground deletion for its dependents.
     Dies,
     Gone,
-    /// Its kind is not served here, so nothing is known.
+    /// Its kind is not served, so its state is unknown.
     Unknown,
 }
 

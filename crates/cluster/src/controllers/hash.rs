@@ -1,4 +1,4 @@
-//! Short names for templates: a 32-bit FNV hash in letters that form no words.
+//! Template hashes: 32-bit FNV, in the letters of generated names.
 
 use serde_json::Value;
 
@@ -16,14 +16,14 @@ pub(super) fn fnv1(bytes: &[u8]) -> u32 {
     bytes.iter().fold(OFFSET, |hash, byte| hash.wrapping_mul(PRIME) ^ u32::from(*byte))
 }
 
-/// The digits of a number in letters that can stand in names.
+/// The digits of a number in letters that names may contain.
 pub(super) fn safe(number: u32) -> String {
     let digit = |byte: u8| char::from(LETTERS[usize::from(byte) % LETTERS.len()]);
     number.to_string().bytes().map(digit).collect()
 }
 
 /// The hash of a pod template. Upstream hashes a dump of its Go structures; this one hashes the
-/// JSON, so the letters differ, but equal templates have equal hashes.
+/// JSON, so the values differ, but equal templates have equal hashes.
 pub(super) fn template(template: &Value, collisions: Option<i64>) -> String {
     let mut bytes = serde_json::to_vec(template).unwrap_or_default();
     if let Some(collisions) = collisions {

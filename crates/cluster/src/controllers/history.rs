@@ -1,4 +1,4 @@
-//! ControllerRevisions: the templates that StatefulSets and DaemonSets had.
+//! ControllerRevisions: the past templates of StatefulSets and DaemonSets.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) const HASH_LABEL: &str = "controller-revision-hash";
 /// The longest prefix of a revision's name.
 const LONGEST_PREFIX: usize = 223;
 
-/// What a revision keeps: the template, as a patch that puts it back.
+/// The data of a revision: the template, as a patch that restores it.
 fn patch(template: &Value) -> Value {
     let mut template = template.clone();
     template["$patch"] = "replace".into();
@@ -28,7 +28,7 @@ pub(super) fn of(control: &Control, owner: &Value) -> Vec<Object> {
     found
 }
 
-/// The revision of the present template: an old one again, or a new one named by `hash`.
+/// The revision of the current template: an old one again, or a new one named by `hash`.
 pub(super) async fn current(
     control: &Control,
     actor: Actor,
@@ -71,7 +71,7 @@ pub(super) async fn current(
     Ok(made.as_ref().clone())
 }
 
-/// Deletes the oldest revisions that no pod has, beyond the limit.
+/// Deletes the oldest revisions beyond the limit that no pod uses.
 pub(super) async fn truncate(control: &Control, actor: Actor, owner: &Value, live: &[&str]) {
     let limit = value::int(owner, "spec.revisionHistoryLimit").unwrap_or(10);
     let dead: Vec<Object> = of(control, owner)

@@ -1,4 +1,4 @@
-//! Jobs: pods that are to succeed a number of times.
+//! Jobs: pods that run to completion.
 
 mod finish;
 mod indexes;
@@ -16,7 +16,7 @@ use crate::store::{Event, GroupResource};
 use crate::write::{DeleteOptions, Propagation};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:job-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -27,10 +27,10 @@ const TELLER: EventSource<'static> = EventSource {
 const FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 const RETRY: Duration = Duration::from_secs(5);
-/// The first wait after a failed pod, and the longest, in seconds.
+/// The first and the longest back-off after a failed pod, in seconds.
 const BACK_OFF: (u64, u64) = (10, 600);
 
-/// The Job controller, with the one that removes finished Jobs.
+/// The Job controller, with the TTL controller for finished Jobs.
 pub(super) struct JobController;
 
 impl Controller for JobController {
@@ -72,7 +72,7 @@ struct Look<'a> {
     job: Value,
 }
 
-/// A Job's pods, by how they are.
+/// A Job's pods, by state.
 struct Pods {
     active: Vec<Object>,
     ready: usize,
@@ -85,7 +85,7 @@ struct Pods {
 impl Look<'_> {
     async fn pods(&self) -> Vec<Object> {
         match LabelSelector::from_object(&self.job["spec"]["selector"]) {
-            Some(selector) => pods::claim(self.control, TELLER, &self.job, &selector).await,
+            Some(selector) => pods::claim(self.control, SOURCE, &self.job, &selector).await,
             None => Vec::new(),
         }
     }
@@ -114,7 +114,7 @@ impl Look<'_> {
         let ended = verdict.is_some();
         if ended || suspended {
             for pod in &pods.active {
-                pods::delete(self.control, TELLER, &self.job, pod).await;
+                pods::delete(self.control, SOURCE, &self.job, pod).await;
             }
             leaving += active;
             active = 0;
@@ -141,7 +141,7 @@ impl Look<'_> {
         if !value::same(&status, &old) {
             let written = self
                 .control
-                .update(TELLER.actor, self.key, "status", &mut |job| {
+                .update(SOURCE.actor, self.key, "status", &mut |job| {
                     job["status"] = status.clone();
                 })
                 .await;
@@ -153,12 +153,12 @@ impl Look<'_> {
             self.release(pod).await;
         }
         if let (true, Some(verdict)) = (finished, &verdict) {
-            self.tell_end(verdict).await;
+            self.record_end(verdict).await;
         }
         next
     }
 
-    /// Says when a Job is suspended or goes on.
+    /// Sets the condition `Suspended` and records an event when it changes.
     async fn judge_suspension(&self, status: &mut Value, suspended: bool) {
         let now = self.control.now();
         let was = condition::is_true(status, "Suspended");
@@ -166,19 +166,19 @@ impl Look<'_> {
             value::remove(status, "startTime");
             let reason = "JobSuspended";
             finish::set(status, "Suspended", "True", reason, "Job suspended", &now);
-            let word = NewEvent::normal("Suspended", "Job suspended");
-            self.control.tell(TELLER, &self.job, word).await;
+            let event = NewEvent::normal("Suspended", "Job suspended");
+            self.control.record(SOURCE, &self.job, event).await;
         } else if !suspended && was {
             status["startTime"] = now.as_str().into();
             let reason = "JobResumed";
             finish::set(status, "Suspended", "False", reason, "Job resumed", &now);
-            let word = NewEvent::normal("Resumed", "Job resumed");
-            self.control.tell(TELLER, &self.job, word).await;
+            let event = NewEvent::normal("Resumed", "Job resumed");
+            self.control.record(SOURCE, &self.job, event).await;
         }
     }
 
-    /// Makes the pods that are missing and removes those that are too many. Tells how many of each,
-    /// and when to look again.
+    /// Creates missing pods and deletes superfluous ones. Returns the number of each, and when to
+    /// reconcile again.
     async fn manage(
         &self,
         status: &Value,
@@ -194,7 +194,7 @@ impl Look<'_> {
                 let left = usize::try_from(completions).unwrap_or(0).saturating_sub(succeeded);
                 left.min(parallelism)
             }
-            // A work queue that has had its first success gets no new workers.
+            // A work queue gets no new pods after the first success.
             None if succeeded > 0 => active,
             None => parallelism,
         };
@@ -202,7 +202,7 @@ impl Look<'_> {
             let mut surplus = pods.active.clone();
             pods::sort_for_deletion(&mut surplus, &[]);
             for pod in surplus.iter().take(active - wanted) {
-                pods::delete(self.control, TELLER, &self.job, pod).await;
+                pods::delete(self.control, SOURCE, &self.job, pod).await;
             }
             return (0, active - wanted, None);
         }
@@ -216,7 +216,7 @@ impl Look<'_> {
         let places = indexes.free(&pods.active, wanted - active);
         for place in 0..wanted - active {
             let pod = self.pod(places.get(place).copied());
-            if pods::create(self.control, TELLER, &self.job, pod).await.is_err() {
+            if pods::create(self.control, SOURCE, &self.job, pod).await.is_err() {
                 return (made, 0, Some(RETRY));
             }
             made += 1;
@@ -224,7 +224,7 @@ impl Look<'_> {
         (made, 0, None)
     }
 
-    /// How long to wait after the last failure before the next try.
+    /// The back-off after the last failure.
     fn back_off(&self, status: &Value, pods: &Pods) -> Option<Duration> {
         let failures = u32::try_from(value::number(status, "failed")).unwrap_or(0);
         if failures == 0 {
@@ -256,14 +256,14 @@ impl Look<'_> {
         pod
     }
 
-    /// Lets a counted pod go.
+    /// Removes the tracking finalizer of a counted pod.
     async fn release(&self, pod: &Value) {
         if metadata::finalizers(pod).all(|name| name != FINALIZER) {
             return;
         }
         let _ = self
             .control
-            .update(TELLER.actor, &pods::key(pod), "", &mut |pod| {
+            .update(SOURCE.actor, &pods::key(pod), "", &mut |pod| {
                 let kept: Vec<String> = metadata::finalizers(pod)
                     .filter(|name| *name != FINALIZER)
                     .map(str::to_owned)
@@ -280,7 +280,7 @@ impl Look<'_> {
         }
     }
 
-    /// Removes a finished Job when its time has come.
+    /// Deletes a finished Job when its TTL is over.
     async fn expire(&self) -> Next {
         let Some(seconds) = value::int(&self.job, "spec.ttlSecondsAfterFinished") else {
             return Next::Wait;
@@ -299,7 +299,7 @@ impl Look<'_> {
                 ..DeleteOptions::default()
             };
             let uid = metadata::uid(&self.job);
-            let _ = self.control.delete(TELLER.actor, self.key, options, uid).await;
+            let _ = self.control.delete(SOURCE.actor, self.key, options, uid).await;
         }
         Next::Wait
     }
@@ -319,8 +319,8 @@ fn sort(found: Vec<Object>) -> Pods {
             "Succeeded" if tracked => out.succeeded.push(pod),
             "Failed" if tracked => out.failed.push(pod),
             "Succeeded" | "Failed" => {}
-            // A pod that is removed before its end counts as failed once it has ended; one that
-            // never got a node ends at once.
+            // A pod that is deleted while it runs counts as failed once it has terminated; one without a
+            // node at once.
             _ if metadata::is_terminating(&pod) => {
                 if tracked && value::text(&pod, "spec.nodeName").is_empty() {
                     out.failed.push(pod);

@@ -1,8 +1,8 @@
-//! The kubelets of all nodes: they run the pods that were assigned to them, or act as if.
+//! The simulated kubelets of all nodes.
 //!
-//! Like a real one, a kubelet knows more about its pods than their status says (when the next thing
-//! is due, which images are there), and that is kept here. Nothing else is: the status is written
-//! whenever it differs from what the life of the pod makes it.
+//! Like a real one, a kubelet knows more about its pods than their status shows (when the next step is
+//! due, which images are on the node). Only that is kept here; the status is written whenever it
+//! differs from the one that follows from the pod state.
 
 mod behaviour;
 mod needs;
@@ -33,7 +33,7 @@ pub(super) struct Kubelet {
 
 #[derive(Default)]
 struct Inside {
-    lives: BTreeMap<Key, PodState>,
+    pods: BTreeMap<Key, PodState>,
     /// The images that are on each node.
     images: BTreeSet<(String, String)>,
     /// The last octet of the addresses that are taken on each node, and where to look next.
@@ -51,11 +51,11 @@ impl Controller for Kubelet {
 
     fn reconcile<'a>(&'a self, control: &'a Control, key: &'a Key) -> Reconcile<'a> {
         Box::pin(async move {
-            let life = self.lock().lives.remove(key);
+            let pod_state = self.lock().pods.remove(key);
             let pod = control.object(key);
             let Some(pod) = pod.filter(|pod| !value::text(pod, "spec.nodeName").is_empty()) else {
-                if let Some(life) = life {
-                    self.lock().release(&life);
+                if let Some(pod_state) = pod_state {
+                    self.lock().release(&pod_state);
                 }
                 return Next::Wait;
             };
@@ -64,11 +64,11 @@ impl Controller for Kubelet {
                 remove(control, key, &pod).await;
                 return Next::Wait;
             };
-            let life = match life {
-                Some(life) if life.uid == metadata::uid(&pod) => life,
+            let pod_state = match pod_state {
+                Some(pod_state) if pod_state.uid == metadata::uid(&pod) => pod_state,
                 _ => PodState::new(control, &pod, nodes::address(&node)),
             };
-            self.live(control, key, pod, life).await
+            self.advance(control, key, pod, pod_state).await
         })
     }
 }
@@ -78,27 +78,33 @@ impl Kubelet {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what is due in the life of a pod and writes down how it is.
-    async fn live(&self, control: &Control, key: &Key, pod: Object, mut life: PodState) -> Next {
+    /// Runs the steps of a pod that are due and writes its status.
+    async fn advance(
+        &self,
+        control: &Control,
+        key: &Key,
+        pod: Object,
+        mut pod_state: PodState,
+    ) -> Next {
         if pods::is_finished(&pod) && !metadata::is_terminating(&pod) {
-            self.lock().release(&life);
+            self.lock().release(&pod_state);
             return Next::Wait;
         }
         if metadata::is_terminating(&pod) {
-            life.begin_stop(control, &pod).await;
+            pod_state.begin_stop(control, &pod).await;
         }
-        while let Some((unit, step)) = life.due(control) {
+        while let Some((unit, step)) = pod_state.due(control) {
             if step == Step::Gone {
-                life.write(control, key).await;
-                self.lock().release(&life);
+                pod_state.write(control, key).await;
+                self.lock().release(&pod_state);
                 remove(control, key, &pod).await;
                 return Next::Wait;
             }
-            self.take_step(control, &pod, &mut life, unit, step).await;
+            self.take_step(control, &pod, &mut pod_state, unit, step).await;
         }
-        life.write(control, key).await;
-        let next = life.next_due().map_or(Next::Wait, Next::At);
-        self.lock().lives.insert(key.clone(), life);
+        pod_state.write(control, key).await;
+        let next = pod_state.next_due().map_or(Next::Wait, Next::At);
+        self.lock().pods.insert(key.clone(), pod_state);
         next
     }
 
@@ -106,49 +112,51 @@ impl Kubelet {
         &self,
         control: &Control,
         pod: &Value,
-        life: &mut PodState,
+        pod_state: &mut PodState,
         unit: usize,
         step: Step,
     ) {
         match step {
             Step::Sandbox => {
                 if let Some(lack) = needs::missing_volume(control, pod) {
-                    life.tell(control, pod, NewEvent::warning("FailedMount", &lack)).await;
-                    life.retry_sandbox(control);
+                    pod_state.record(control, pod, NewEvent::warning("FailedMount", &lack)).await;
+                    pod_state.retry_sandbox(control);
                     return;
                 }
                 if !value::flag(pod, "spec.hostNetwork") {
-                    life.address = self.lock().lease(&life.node);
+                    pod_state.address = self.lock().lease(&pod_state.node);
                 }
-                life.sandbox_made(control);
+                pod_state.sandbox_made(control);
             }
             Step::Pull => {
-                let present = self.lock().images.contains(&life.image_key(unit));
-                life.pull(control, pod, unit, present).await;
+                let present = self.lock().images.contains(&pod_state.image_key(unit));
+                pod_state.pull(control, pod, unit, present).await;
             }
             Step::Pulled(micros) => {
-                let key = life.image_key(unit);
+                let key = pod_state.image_key(unit);
                 self.lock().images.insert(key);
-                life.pulled(control, pod, unit, micros).await;
+                pod_state.pulled(control, pod, unit, micros).await;
             }
-            Step::PullFailed => life.pull_failed(control, pod, unit).await,
-            Step::PullBackOff => life.pull_back_off(control, pod, unit).await,
-            Step::Start => life.start(control, pod, unit).await,
-            Step::Ready => life.units[unit].ready = true,
-            Step::Unready => life.unready(control, pod, unit).await,
-            Step::Exit(code, reason) => life.exit(control, unit, code, reason),
-            Step::CrashBackOff(seconds) => life.crash_back_off(control, pod, unit, seconds).await,
-            Step::Stopped => life.stopped(control),
+            Step::PullFailed => pod_state.pull_failed(control, pod, unit).await,
+            Step::PullBackOff => pod_state.pull_back_off(control, pod, unit).await,
+            Step::Start => pod_state.start(control, pod, unit).await,
+            Step::Ready => pod_state.units[unit].ready = true,
+            Step::Unready => pod_state.unready(control, pod, unit).await,
+            Step::Exit(code, reason) => pod_state.exit(control, unit, code, reason),
+            Step::CrashBackOff(seconds) => {
+                pod_state.crash_back_off(control, pod, unit, seconds).await
+            }
+            Step::Stopped => pod_state.stopped(control),
             Step::Gone => {}
         }
     }
 }
 
 impl Inside {
-    /// An address on a node.
+    /// Leases a pod address on a node.
     fn lease(&mut self, node: &str) -> String {
         let (taken, next) = self.addresses.entry(node.to_owned()).or_insert((BTreeSet::new(), 2));
-        // 2..=254 are addresses of pods; after the last comes the first again.
+        // 2..=254 are pod addresses; after the last comes the first again.
         for _ in 2..=254_u8 {
             let candidate = *next;
             *next = if candidate >= 254 { 2 } else { candidate + 1 };
@@ -160,9 +168,9 @@ impl Inside {
         String::new()
     }
 
-    fn release(&mut self, life: &PodState) {
-        let octet = life.address.rsplit('.').next().and_then(|octet| octet.parse().ok());
-        if let Some((taken, _)) = self.addresses.get_mut(&life.node)
+    fn release(&mut self, pod_state: &PodState) {
+        let octet = pod_state.address.rsplit('.').next().and_then(|octet| octet.parse().ok());
+        if let Some((taken, _)) = self.addresses.get_mut(&pod_state.node)
             && let Some(octet) = octet
         {
             taken.remove(&octet);
@@ -170,7 +178,7 @@ impl Inside {
     }
 }
 
-/// Takes a pod away whose containers are gone.
+/// Removes a pod after its containers have stopped.
 async fn remove(control: &Control, key: &Key, pod: &Value) {
     let options = DeleteOptions { grace_period: Some(0), ..DeleteOptions::default() };
     let _ = control.delete(KUBELET, key, options, metadata::uid(pod)).await;
@@ -178,15 +186,15 @@ async fn remove(control: &Control, key: &Key, pod: &Value) {
 
 impl PodState {
     /// Records an Event as the kubelet of the pod's node.
-    async fn tell(&self, control: &Control, pod: &Value, word: NewEvent<'_>) {
-        let teller = EventSource { actor: KUBELET, component: "kubelet", host: &self.node };
-        control.tell(teller, pod, word).await;
+    async fn record(&self, control: &Control, pod: &Value, event: NewEvent<'_>) {
+        let source = EventSource { actor: KUBELET, component: "kubelet", host: &self.node };
+        control.record(source, pod, event).await;
     }
 
     /// Records an Event about a container.
-    async fn tell_unit(&self, control: &Control, pod: &Value, unit: usize, word: NewEvent<'_>) {
+    async fn record_for(&self, control: &Control, pod: &Value, unit: usize, event: NewEvent<'_>) {
         let unit = &self.units[unit];
         let part = format!("spec.{}{{{}}}", unit.list, unit.name);
-        self.tell(control, pod, word.about(&part)).await;
+        self.record(control, pod, event.about(&part)).await;
     }
 }

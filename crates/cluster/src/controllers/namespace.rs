@@ -1,4 +1,4 @@
-//! Namespaces that go away: their content first, then the finalizer.
+//! Namespace deletion: the content first, then the finalizer.
 
 use serde_json::{Value, json};
 
@@ -60,17 +60,17 @@ impl Controller for NamespaceController {
     }
 }
 
-/// What could not be removed yet.
+/// The objects that remain in a namespace.
 #[derive(Default)]
 struct Left {
     total: usize,
-    /// `pods.` and how many of them.
+    /// `pods.` and the number of them.
     resources: Vec<(String, usize)>,
-    /// Finalizers that hold objects back, and how many each.
+    /// Finalizers of remaining objects, with the number of objects.
     finalizers: Vec<(String, usize)>,
 }
 
-/// Deletes everything in a namespace; tells what is left.
+/// Deletes everything in a namespace; returns what is left.
 async fn empty(control: &Control, namespace: &str) -> Left {
     let mut left = Left::default();
     for resource in control.state.registry.storages() {
@@ -113,7 +113,7 @@ async fn empty(control: &Control, namespace: &str) -> Left {
     left
 }
 
-/// The five conditions of a namespace that goes away; times change only with the status.
+/// The five conditions of a terminating namespace; times change only with the status.
 fn conditions(left: &Left, namespace: &Value, now: &str) -> Vec<Value> {
     let list = |entries: &[(String, usize)], unit: &str| -> String {
         let texts: Vec<String> =

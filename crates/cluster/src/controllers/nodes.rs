@@ -1,4 +1,4 @@
-//! The machines of the cluster: a few nodes that register, report and renew their leases.
+//! The nodes of the cluster: they register, report and renew their leases.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::{Controller, Key, Next, Reconcile};
 use crate::store::{Change, Event, GroupResource};
 use crate::{metadata, value};
 
-/// How many nodes there are.
+/// The number of nodes.
 const NODES: u64 = 3;
-/// How often a node says that it is alive.
+/// The renewal interval of node leases.
 const RENEWAL: Duration = Duration::from_secs(10);
 const LEASE_SECONDS: u64 = 40;
 const VERSION: &str = "v1.35.4";
@@ -22,7 +22,7 @@ const LIFECYCLE: Actor = Actor {
     user: "system:serviceaccount:kube-system:node-controller",
     manager: CONTROLLER_MANAGER.manager,
 };
-/// The agent on a node.
+/// The kubelet of a node.
 pub(super) const KUBELET: Actor = Actor { user: "system:node", manager: "kubelet" };
 
 /// Registers the nodes when the cluster starts and renews their leases.
@@ -40,7 +40,7 @@ impl Controller for NodeController {
                 let changed = before != Some(cordoned(&event.object.value));
                 if changed { vec![Key::of(resource, &event.key)] } else { Vec::new() }
             }
-            // Leases need this namespace, so it is where a node's life begins.
+            // Leases need this namespace, so nodes are registered when it exists.
             "namespaces"
                 if event.change == Change::Added && event.key.as_ref() == "kube-node-lease" =>
             {
@@ -59,7 +59,7 @@ impl Controller for NodeController {
             let lease = Key::new("coordination.k8s.io", "leases", "kube-node-lease", &key.name);
             let node = control.object(key);
             if control.object(&lease).is_some() {
-                // A node that was deleted does not come back by itself.
+                // A deleted node does not come back by itself.
                 let Some(node) = node else { return Next::Wait };
                 taint_cordoned(control, key, &node).await;
                 let now = control.now_micros();
@@ -76,7 +76,7 @@ impl Controller for NodeController {
     }
 }
 
-/// A node that takes no new pods carries a taint that says so.
+/// Adds the `unschedulable` taint to a cordoned node, and removes it afterwards.
 async fn taint_cordoned(control: &Control, key: &Key, node: &Value) {
     let tainted = |taint: &Value| taint["key"] == UNSCHEDULABLE;
     let cordoned = value::flag(node, "spec.unschedulable");

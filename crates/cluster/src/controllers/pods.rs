@@ -1,4 +1,4 @@
-//! What the controllers ask of pods: whose they are, how they do, how new ones are made.
+//! Pods as controllers use them: ownership, state, creation from a template.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) fn is_controlled_by(object: &Value, owner: &Value) -> bool {
     controller_of(object).is_some_and(|found| found["uid"] == metadata::uid(owner))
 }
 
-/// The key of an object's controller, if that is of `kind`.
+/// The key of an object's controller, if it has the `kind`.
 pub(super) fn controller_key(object: &Value, group: &str, kind: &str, plural: &str) -> Option<Key> {
     let owner = controller_of(object)?;
     let (of_group, _) = value::text(owner, "apiVersion").rsplit_once('/').unwrap_or_default();
@@ -36,7 +36,7 @@ pub(super) fn controller_key(object: &Value, group: &str, kind: &str, plural: &s
         .then(|| Key::new(group, plural, metadata::namespace(object), value::text(owner, "name")))
 }
 
-/// The reference by which `owner` controls what it makes.
+/// The owner reference of a controller.
 pub(super) fn controller_reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"],
@@ -55,17 +55,17 @@ pub(super) fn phase(pod: &Value) -> &str {
     value::text(pod, "status.phase")
 }
 
-/// Whether all containers have ended for good.
+/// Whether all containers have terminated for good.
 pub(super) fn is_finished(pod: &Value) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }
 
-/// Whether the pod counts: not finished, not on its way out.
+/// Whether the pod is active: neither finished nor terminating.
 pub(super) fn is_active(pod: &Value) -> bool {
     !is_finished(pod) && !metadata::is_terminating(pod)
 }
 
-/// Whether the pod is on its way out.
+/// Whether the pod is terminating.
 pub(super) fn is_terminating(pod: &Value) -> bool {
     !is_finished(pod) && metadata::is_terminating(pod)
 }
@@ -75,7 +75,7 @@ pub(super) fn is_ready(pod: &Value) -> bool {
     condition::is_true(&pod["status"], "Ready")
 }
 
-/// How long until a ready pod counts as available; `None` when it is not ready, zero when it is
+/// The time until a ready pod counts as available; `None` if it is not ready, zero if it is
 /// available.
 pub(super) fn until_available(control: &Control, pod: &Value, least: i64) -> Option<Duration> {
     let ready = condition::find(&pod["status"], "Ready")
@@ -92,11 +92,11 @@ pub(super) fn is_available(control: &Control, pod: &Value, least: i64) -> bool {
     until_available(control, pod, least).is_some_and(|left| left.is_zero())
 }
 
-/// The pods that belong to a controller: it adopts those without one that its selector names, and
-/// lets go of those that its selector no longer names.
+/// The pods of a controller: adopts orphans that its selector matches, and releases pods that its
+/// selector no longer matches.
 pub(super) async fn claim(
     control: &Control,
-    teller: EventSource<'_>,
+    source: EventSource<'_>,
     owner: &Value,
     selector: &LabelSelector,
 ) -> Vec<Object> {
@@ -109,11 +109,11 @@ pub(super) async fn claim(
                 if fits {
                     out.push(pod);
                 } else if !dying && is_active(&pod) {
-                    release(control, teller, &pod, owner).await;
+                    release(control, source, &pod, owner).await;
                 }
             }
             None if fits && !dying && is_active(&pod) && !selector.is_empty() => {
-                if adopt(control, teller, &key(&pod), owner).await
+                if adopt(control, source, &key(&pod), owner).await
                     && let Some(adopted) = control.object(&key(&pod))
                 {
                     out.push(adopted);
@@ -128,7 +128,7 @@ pub(super) async fn claim(
 /// Makes `owner` the controller of an object.
 pub(super) async fn adopt(
     control: &Control,
-    teller: EventSource<'_>,
+    source: EventSource<'_>,
     key: &Key,
     owner: &Value,
 ) -> bool {
@@ -138,12 +138,12 @@ pub(super) async fn adopt(
         owners.push(controller_reference(owner));
         metadata::set(object, "ownerReferences", owners);
     };
-    control.update(teller.actor, key, "", &mut take).await.is_ok()
+    control.update(source.actor, key, "", &mut take).await.is_ok()
 }
 
-async fn release(control: &Control, teller: EventSource<'_>, pod: &Value, owner: &Value) {
+async fn release(control: &Control, source: EventSource<'_>, pod: &Value, owner: &Value) {
     let _ = control
-        .update(teller.actor, &key(pod), "", &mut |object| {
+        .update(source.actor, &key(pod), "", &mut |object| {
             let mut owners = value::list(object, "metadata.ownerReferences").to_vec();
             owners.retain(|found| found["uid"] != metadata::uid(owner));
             let owners = if owners.is_empty() { Value::Null } else { json!(owners) };
@@ -152,7 +152,7 @@ async fn release(control: &Control, teller: EventSource<'_>, pod: &Value, owner:
         .await;
 }
 
-/// A pod after a template, controlled by `owner`; the name is left to the caller.
+/// A pod from a template, controlled by `owner`; the caller sets the name.
 pub(super) fn from_template(owner: &Value, template: &Value) -> Value {
     let mut meta = Map::new();
     for field in ["labels", "annotations", "finalizers"] {
@@ -166,59 +166,59 @@ pub(super) fn from_template(owner: &Value, template: &Value) -> Value {
     json!({"metadata": meta, "spec": template["spec"]})
 }
 
-/// Whether a create failed because its namespace goes away, which nobody needs to hear about.
+/// Whether a create failed because its namespace is terminating, which needs no event.
 pub(super) fn namespace_ends(status: &Status) -> bool {
     status.details.as_ref().is_some_and(|details| {
         value::list(details, "causes").iter().any(|cause| cause["reason"] == "NamespaceTerminating")
     })
 }
 
-/// Makes a pod and tells of it.
+/// Creates a pod and records an event.
 pub(super) async fn create(
     control: &Control,
-    teller: EventSource<'_>,
+    source: EventSource<'_>,
     owner: &Value,
     pod: Value,
 ) -> Result<(), Status> {
     let pods = GroupResource::new("", "pods");
-    match control.create(teller.actor, &pods, metadata::namespace(owner), pod).await {
+    match control.create(source.actor, &pods, metadata::namespace(owner), pod).await {
         Ok(pod) => {
             let message = format!("Created pod: {}", metadata::name(&pod));
-            control.tell(teller, owner, NewEvent::normal("SuccessfulCreate", &message)).await;
+            control.record(source, owner, NewEvent::normal("SuccessfulCreate", &message)).await;
             Ok(())
         }
         Err(status) if namespace_ends(&status) => Ok(()),
         Err(status) => {
             let message = format!("Error creating: {status}");
-            control.tell(teller, owner, NewEvent::warning("FailedCreate", &message)).await;
+            control.record(source, owner, NewEvent::warning("FailedCreate", &message)).await;
             Err(status)
         }
     }
 }
 
-/// Deletes a pod and tells of it.
-pub(super) async fn delete(control: &Control, teller: EventSource<'_>, owner: &Value, pod: &Value) {
+/// Deletes a pod and records an event.
+pub(super) async fn delete(control: &Control, source: EventSource<'_>, owner: &Value, pod: &Value) {
     let options = DeleteOptions::default();
-    match control.delete(teller.actor, &key(pod), options, metadata::uid(pod)).await {
+    match control.delete(source.actor, &key(pod), options, metadata::uid(pod)).await {
         Ok(()) => {
             let message = format!("Deleted pod: {}", metadata::name(pod));
-            control.tell(teller, owner, NewEvent::normal("SuccessfulDelete", &message)).await;
+            control.record(source, owner, NewEvent::normal("SuccessfulDelete", &message)).await;
         }
         Err(status) if status.code == 404 => {}
         Err(status) => {
             let message = format!("Error deleting: {status}");
-            control.tell(teller, owner, NewEvent::warning("FailedDelete", &message)).await;
+            control.record(source, owner, NewEvent::warning("FailedDelete", &message)).await;
         }
     }
 }
 
-/// How often the containers of a pod were started again.
+/// The restarts of all containers of a pod.
 pub(super) fn restarts(pod: &Value) -> i64 {
     let counts = value::list(pod, "status.containerStatuses").iter();
     counts.map(|status| value::number(status, "restartCount")).max().unwrap_or_default()
 }
 
-/// Sorts pods by who is to go first: the least useful, then the youngest.
+/// Sorts pods by the order of deletion: the least useful first, then the youngest.
 pub(super) fn sort_for_deletion(pods: &mut [Object], related: &[Object]) {
     let mut on_node: BTreeMap<String, usize> = BTreeMap::new();
     for pod in related.iter().filter(|pod| is_active(pod)) {

@@ -1,4 +1,4 @@
-//! What is to be looked at when: sorted by due time, then by arrival.
+//! The work queue of all controllers: sorted by due time, then by arrival.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::Key;
 
-/// Work that waits for its time. A key waits once per controller, at its earliest time.
+/// A delaying queue. A key is queued once per controller, at its earliest time.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: BTreeMap<(Timestamp, u64), (usize, Key)>,
@@ -15,7 +15,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Queues `key` for the controller with that index; an earlier appointment stands.
+    /// Queues `key` for the controller with that index; an earlier due time is kept.
     pub(super) fn push(&mut self, due: Timestamp, controller: usize, key: Key) {
         let entry = (controller, key);
         if let Some(place) = self.places.get(&entry) {

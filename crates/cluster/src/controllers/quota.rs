@@ -1,4 +1,4 @@
-//! ResourceQuotas: what is used of what is allowed.
+//! ResourceQuotas: `status.used` beside `status.hard`.
 
 use serde_json::{Map, Value, json};
 use sluice_base::quantity::{Format, Quantity};
@@ -53,7 +53,7 @@ impl Controller for QuotaController {
     }
 }
 
-/// How much of a resource is used in a namespace, as text.
+/// The used amount of a resource in a namespace, as text.
 fn used(control: &Control, namespace: &str, name: &str) -> String {
     if let Some(counted) = name.strip_prefix("count/") {
         let (plural, group) = counted.split_once('.').unwrap_or((counted, ""));

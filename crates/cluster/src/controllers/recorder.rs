@@ -1,4 +1,4 @@
-//! Events as client-go's recorder writes them: what is said again is counted, not filed twice.
+//! Events as client-go's recorder writes them: a repeated event increments `count`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,29 +11,29 @@ use super::control::{Actor, Control};
 use crate::metadata;
 use crate::store::GroupResource;
 
-/// How many different events are remembered for counting; the oldest is forgotten first.
+/// The number of distinct events that are remembered for counting; the oldest is dropped first.
 const MEMORY: usize = 4096;
 
-/// The events told so far.
+/// The events recorded so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Mutex<Recorded>);
 
 #[derive(Debug, Default)]
 struct Recorded {
-    /// What was said to the key of its Event.
+    /// Aggregation key to the key of its Event.
     events: BTreeMap<String, (u64, Key)>,
-    /// Arrival number to what was said.
+    /// Arrival number to aggregation key.
     order: BTreeMap<u64, String>,
     arrivals: u64,
 }
 
 impl Recorded {
-    fn remember(&mut self, said: String, key: Key) {
+    fn remember(&mut self, aggregate: String, key: Key) {
         self.arrivals += 1;
-        if let Some((place, _)) = self.events.insert(said.clone(), (self.arrivals, key)) {
+        if let Some((place, _)) = self.events.insert(aggregate.clone(), (self.arrivals, key)) {
             self.order.remove(&place);
         }
-        self.order.insert(self.arrivals, said);
+        self.order.insert(self.arrivals, aggregate);
         while self.order.len() > MEMORY {
             if let Some((_, oldest)) = self.order.pop_first() {
                 self.events.remove(&oldest);
@@ -42,16 +42,16 @@ impl Recorded {
     }
 }
 
-/// Who tells an event.
+/// The source of an event (`reportingComponent` and `source.host`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EventSource<'a> {
     pub(crate) actor: Actor,
     pub(crate) component: &'a str,
-    /// The node, if the teller runs on one.
+    /// The node, if the source runs on one.
     pub(crate) host: &'a str,
 }
 
-/// What is told.
+/// An event to record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NewEvent<'a> {
     pub(crate) warning: bool,
@@ -62,44 +62,44 @@ pub(crate) struct NewEvent<'a> {
 }
 
 impl<'a> NewEvent<'a> {
-    /// All is well.
+    /// An event of type `Normal`.
     pub(crate) fn normal(reason: &'a str, message: &'a str) -> Self {
         Self { warning: false, reason, message, part: "" }
     }
 
-    /// Something is wrong.
+    /// An event of type `Warning`.
     pub(crate) fn warning(reason: &'a str, message: &'a str) -> Self {
         Self { warning: true, reason, message, part: "" }
     }
 
-    /// About a part of the object.
+    /// Sets the `fieldPath` of the involved object.
     pub(crate) fn about(self, part: &'a str) -> Self {
         Self { part, ..self }
     }
 }
 
 impl Control {
-    /// Records an Event about an object. An event that cannot be written is nobody's failure.
-    pub(crate) async fn tell(&self, teller: EventSource<'_>, about: &Value, word: NewEvent<'_>) {
+    /// Records an Event about an object. Failing to write it is ignored, as in client-go.
+    pub(crate) async fn record(&self, source: EventSource<'_>, about: &Value, event: NewEvent<'_>) {
         let namespace = match metadata::namespace(about) {
             "" => "default",
             namespace => namespace,
         };
         let now = self.now();
-        let NewEvent { reason, message, part, .. } = word;
-        let kind = if word.warning { "Warning" } else { "Normal" };
-        let said =
-            [teller.component, teller.host, metadata::uid(about), part, kind, reason, message]
+        let NewEvent { reason, message, part, .. } = event;
+        let kind = if event.warning { "Warning" } else { "Normal" };
+        let aggregate =
+            [source.component, source.host, metadata::uid(about), part, kind, reason, message]
                 .join("\0");
         let known = {
-            let told = self.recorder.0.lock().unwrap_or_else(PoisonError::into_inner);
-            told.events.get(&said).map(|(_, key)| key.clone())
+            let recorded = self.recorder.0.lock().unwrap_or_else(PoisonError::into_inner);
+            recorded.events.get(&aggregate).map(|(_, key)| key.clone())
         };
         if let Some(key) = &known {
             let counted = self
-                .update(teller.actor, key, "", &mut |event| {
-                    event["count"] = (event["count"].as_i64().unwrap_or(0) + 1).into();
-                    event["lastTimestamp"] = now.as_str().into();
+                .update(source.actor, key, "", &mut |known| {
+                    known["count"] = (known["count"].as_i64().unwrap_or(0) + 1).into();
+                    known["lastTimestamp"] = now.as_str().into();
                 })
                 .await;
             if counted.is_ok() {
@@ -120,38 +120,38 @@ impl Control {
         if !part.is_empty() {
             involved["fieldPath"] = part.into();
         }
-        let mut source = json!({"component": teller.component});
-        if !teller.host.is_empty() {
-            source["host"] = teller.host.into();
+        let mut reporter = json!({"component": source.component});
+        if !source.host.is_empty() {
+            reporter["host"] = source.host.into();
         }
         let event = json!({
             "metadata": {"name": name, "namespace": namespace},
             "involvedObject": involved,
             "reason": reason,
             "message": message,
-            "source": source,
+            "source": reporter,
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
             "type": kind,
             "eventTime": null,
-            "reportingComponent": teller.component,
-            "reportingInstance": teller.host,
+            "reportingComponent": source.component,
+            "reportingInstance": source.host,
         });
-        self.file_event(teller.actor, namespace, event).await;
-        let mut told = self.recorder.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.remember(said, Key::new("", "events", namespace, &name));
+        self.file_event(source.actor, namespace, event).await;
+        let mut recorded = self.recorder.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.remember(aggregate, Key::new("", "events", namespace, &name));
     }
 
-    /// The name of a new Event: the object's, and a number that grows with time.
+    /// The name of a new Event: the object's name and a number that grows with time.
     pub(crate) fn event_name(&self, about: &Value) -> String {
-        // In virtual time many things happen at one moment, so chance tells them apart.
+        // In virtual time many events have the same time, so a random number makes names unique.
         let nanos = u64::try_from(self.state.clock.now().as_nanosecond()).unwrap_or_default();
         let stamp = nanos.wrapping_add(self.state.random.below(1 << 40));
         format!("{}.{stamp:x}", metadata::name(about))
     }
 
-    /// Files an Event that has been put together.
+    /// Creates an Event object.
     pub(crate) async fn file_event(&self, actor: Actor, namespace: &str, event: Value) {
         let events = GroupResource::new("", "events");
         if let Err(status) = self.create(actor, &events, namespace, event).await {

@@ -1,4 +1,4 @@
-//! ReplicaSets and ReplicationControllers: as many pods as wanted.
+//! ReplicaSets and ReplicationControllers: create and delete pods to match `spec.replicas`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::status::Status;
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-/// How many pods are made or removed in one go.
+/// The most pods that one pass creates or deletes.
 const BURST: usize = 500;
-/// How long a failed write is left alone.
+/// The delay after a failed write.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The controller of one of the two kinds.
@@ -24,7 +24,7 @@ pub(super) struct ReplicaController {
     group: &'static str,
     kind: &'static str,
     plural: &'static str,
-    teller: EventSource<'static>,
+    source: EventSource<'static>,
 }
 
 /// ReplicaSets.
@@ -32,7 +32,7 @@ pub(super) const REPLICA_SETS: ReplicaController = ReplicaController {
     group: "apps",
     kind: "ReplicaSet",
     plural: "replicasets",
-    teller: EventSource {
+    source: EventSource {
         actor: Actor {
             user: "system:serviceaccount:kube-system:replicaset-controller",
             manager: CONTROLLER_MANAGER.manager,
@@ -47,7 +47,7 @@ pub(super) const REPLICATION_CONTROLLERS: ReplicaController = ReplicaController 
     group: "",
     kind: "ReplicationController",
     plural: "replicationcontrollers",
-    teller: EventSource {
+    source: EventSource {
         actor: Actor {
             user: "system:serviceaccount:kube-system:replication-controller",
             manager: CONTROLLER_MANAGER.manager,
@@ -85,7 +85,7 @@ impl Controller for ReplicaController {
             let Some(selector) = selector(&set).filter(|selector| !selector.is_empty()) else {
                 return Next::Wait;
             };
-            let claimed = pods::claim(control, self.teller, &set, &selector).await;
+            let claimed = pods::claim(control, self.source, &set, &selector).await;
             let (leaving, rest): (Vec<Object>, Vec<Object>) =
                 claimed.into_iter().partition(|pod| pods::is_terminating(pod));
             let active: Vec<Object> = rest.into_iter().filter(|pod| pods::is_active(pod)).collect();
@@ -97,7 +97,7 @@ impl Controller for ReplicaController {
             let status = self.status(control, &set, &active, leaving.len(), failure.as_ref());
             if !value::same(&status, &set["status"]) {
                 let _ = control
-                    .update(self.teller.actor, key, "status", &mut |set| {
+                    .update(self.source.actor, key, "status", &mut |set| {
                         set["status"] = status.clone();
                     })
                     .await;
@@ -116,7 +116,7 @@ impl Controller for ReplicaController {
     }
 }
 
-/// The selector; that of a ReplicationController is a bare map.
+/// The selector; a ReplicationController has a plain map.
 fn selector(set: &Value) -> Option<LabelSelector> {
     let selector = &set["spec"]["selector"];
     if set["kind"] == "ReplicationController" {
@@ -131,7 +131,7 @@ fn selector(set: &Value) -> Option<LabelSelector> {
 }
 
 impl ReplicaController {
-    /// Makes the pods that are missing, or removes those that are too many.
+    /// Creates missing pods, or deletes superfluous ones.
     async fn manage(
         &self,
         control: &Control,
@@ -142,7 +142,7 @@ impl ReplicaController {
         if active.len() < wanted {
             for _ in 0..(wanted - active.len()).min(BURST) {
                 let pod = pods::from_template(set, &set["spec"]["template"]);
-                pods::create(control, self.teller, set, pod).await?;
+                pods::create(control, self.source, set, pod).await?;
             }
         } else if active.len() > wanted {
             let surplus = (active.len() - wanted).min(BURST);
@@ -152,7 +152,7 @@ impl ReplicaController {
                 pods::sort_for_deletion(&mut candidates, &related);
             }
             for pod in candidates.iter().take(surplus) {
-                pods::delete(control, self.teller, set, pod).await;
+                pods::delete(control, self.source, set, pod).await;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The scheduler: finds a node for each pod, or says why there is none.
+//! The scheduler: binds each pod to a node, or reports why it cannot.
 
 mod affinity;
 mod fit;
@@ -18,13 +18,13 @@ use crate::{metadata, value};
 
 const ACTOR: Actor = Actor { user: "system:kube-scheduler", manager: "kube-scheduler" };
 const NAME: &str = "default-scheduler";
-/// The annotation that tells a provisioner where a volume is wanted.
+/// The annotation that names the node for a provisioner.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 /// The scheduler.
 #[derive(Default)]
 pub(super) struct Scheduler {
-    /// The pods that wait for a node.
+    /// The pending pods.
     waiting: Mutex<BTreeSet<Key>>,
 }
 
@@ -38,7 +38,7 @@ impl Controller for Scheduler {
                 let waits = event.change != Change::Deleted && wants_node(object);
                 if waits {
                     waiting.insert(key.clone());
-                    // What the scheduler itself wrote gives it no reason to look again.
+                    // The scheduler's own status writes do not queue the pod again.
                     let same = event.previous.as_ref().is_some_and(|previous| {
                         previous.value["spec"] == object["spec"]
                             && previous.value["metadata"]["labels"] == object["metadata"]["labels"]
@@ -83,12 +83,12 @@ fn wants_node(pod: &Value) -> bool {
 
 enum Verdict {
     On(String),
-    /// A node is chosen; these claims get their volumes there first.
+    /// A node is chosen; these claims get their volumes first.
     AwaitsVolumes(String, Vec<Key>),
     Nowhere(String),
 }
 
-/// Chooses the emptiest node among those that fit.
+/// Chooses the emptiest of the nodes that fit.
 fn place(control: &Control, pod: &Value) -> Verdict {
     let machines = machines(control);
     let total = machines.len();
@@ -165,7 +165,7 @@ fn place(control: &Control, pod: &Value) -> Verdict {
     }
 }
 
-/// The nodes with what runs on them.
+/// The nodes with their pods.
 fn machines(control: &Control) -> Vec<Machine> {
     let mut by_node: BTreeMap<String, Vec<Object>> = BTreeMap::new();
     for pod in control.objects("", "pods", None) {
@@ -190,7 +190,7 @@ async fn bind(control: &Control, key: &Key, pod: &Value, node: &str) {
         return;
     }
     let message = format!("Successfully assigned {}/{} to {node}", key.namespace, key.name);
-    tell(control, pod, "Normal", "Scheduled", "Binding", &message).await;
+    record(control, pod, "Normal", "Scheduled", "Binding", &message).await;
 }
 
 async fn select_node(control: &Control, claim: &Key, node: &str) {
@@ -217,12 +217,12 @@ async fn refuse(control: &Control, key: &Key, pod: &Value, message: &str) {
         })
         .await;
     if written.is_ok() {
-        tell(control, pod, "Warning", "FailedScheduling", "Scheduling", message).await;
+        record(control, pod, "Warning", "FailedScheduling", "Scheduling", message).await;
     }
 }
 
-/// The scheduler writes Events of the new kind: with `eventTime` and `action`, without a source.
-async fn tell(
+/// Records an Event of `events.k8s.io`: with `eventTime` and `action`, without a source.
+async fn record(
     control: &Control,
     pod: &Value,
     kind: &str,

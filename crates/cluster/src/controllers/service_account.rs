@@ -1,4 +1,4 @@
-//! What every namespace has: the `default` service account and the cluster's certificate.
+//! The objects of every namespace: the `default` service account and the root certificate.
 
 use serde_json::json;
 

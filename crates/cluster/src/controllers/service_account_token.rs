@@ -1,5 +1,5 @@
 //! Secrets of type `kubernetes.io/service-account-token`: filled with a token that does not expire,
-//! and gone with their service account.
+//! and deleted with their service account.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -83,7 +83,7 @@ fn account(secret: &Value) -> &str {
     metadata::entry(secret, "annotations", ACCOUNT).unwrap_or_default()
 }
 
-/// The secret with everything a token secret has; a token that is there stays.
+/// The secret with all data of a token secret; an existing token is kept.
 fn filled(control: &Control, key: &Key, secret: &Value, name: &str, uid: &str) -> Value {
     let authority = &control.state.authority;
     let mut out = secret.clone();

@@ -1,4 +1,4 @@
-//! StatefulSets: pods with a name and a place, one after another.
+//! StatefulSets: pods with ordinals, created one after another.
 
 mod pod;
 
@@ -14,7 +14,7 @@ use crate::store::{Event, GroupResource};
 use crate::write::DeleteOptions;
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:statefulset-controller",
         manager: CONTROLLER_MANAGER.manager,
@@ -48,12 +48,12 @@ impl Controller for StatefulSetController {
             let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
                 return Next::Wait;
             };
-            let mut pods = pods::claim(control, TELLER, &set, &selector).await;
+            let mut pods = pods::claim(control, SOURCE, &set, &selector).await;
             pods.retain(|pod| pod::ordinal(&set, pod).is_some());
             let collisions = value::number(&set, "status.collisionCount");
             let hash = history::data_hash(&set["spec"]["template"], collisions);
             let label = "controller.kubernetes.io/hash";
-            let Ok(update) = history::current(control, TELLER.actor, &set, &hash, label).await
+            let Ok(update) = history::current(control, SOURCE.actor, &set, &hash, label).await
             else {
                 return Next::After(RETRY);
             };
@@ -64,7 +64,7 @@ impl Controller for StatefulSetController {
             let status = sync.status(&pods);
             if !value::same(&status, &set["status"]) {
                 let _ = control
-                    .update(TELLER.actor, key, "status", &mut |set| {
+                    .update(SOURCE.actor, key, "status", &mut |set| {
                         set["status"] = status.clone();
                     })
                     .await;
@@ -73,7 +73,7 @@ impl Controller for StatefulSetController {
                 [value::text(&status, "currentRevision"), value::text(&status, "updateRevision")];
             let mut live = live.to_vec();
             live.extend(pods.iter().map(|pod| revision_of(pod)));
-            history::truncate(control, TELLER.actor, &set, &live).await;
+            history::truncate(control, SOURCE.actor, &set, &live).await;
             next
         })
     }
@@ -89,7 +89,7 @@ fn revision_of(pod: &Value) -> &str {
     metadata::entry(pod, "labels", history::HASH_LABEL).unwrap_or_default()
 }
 
-/// One look at a StatefulSet.
+/// One pass over a StatefulSet.
 struct Sync<'a> {
     control: &'a Control,
     set: &'a Value,
@@ -128,7 +128,7 @@ impl<'a> Sync<'a> {
         }
     }
 
-    /// Makes, replaces and removes pods, one at a time unless in parallel.
+    /// Creates, replaces and deletes pods, one at a time unless the policy is `Parallel`.
     async fn arrange(&mut self, found: &[Object]) -> Next {
         let set = self.set;
         let start = value::number(set, "spec.ordinals.start");
@@ -181,7 +181,7 @@ impl<'a> Sync<'a> {
         self.update(found, start, wanted).await
     }
 
-    /// Replaces pods of an older revision, from the last to the first.
+    /// Replaces pods of an older revision, from the highest ordinal down.
     async fn update(&mut self, found: &[Object], start: i64, wanted: i64) -> Next {
         if self.set["spec"]["updateStrategy"]["type"] == "OnDelete" {
             return Next::Wait;
@@ -204,7 +204,7 @@ impl<'a> Sync<'a> {
         Next::Wait
     }
 
-    /// The template and the revision that the pod at a place is made after.
+    /// The template and the revision of the pod with an ordinal.
     fn template(&self, place: i64) -> (Value, String) {
         let start = value::number(self.set, "spec.ordinals.start");
         let partition = value::number(self.set, "spec.updateStrategy.rollingUpdate.partition");
@@ -232,10 +232,10 @@ impl<'a> Sync<'a> {
         }
         let resource = GroupResource::new("", "pods");
         let namespace = metadata::namespace(self.set);
-        match self.control.create(TELLER.actor, &resource, namespace, pod).await {
+        match self.control.create(SOURCE.actor, &resource, namespace, pod).await {
             Ok(_) => {
                 let message = format!("Create Pod {name} in StatefulSet {set} successful");
-                self.tell(NewEvent::normal("SuccessfulCreate", &message)).await;
+                self.record(NewEvent::normal("SuccessfulCreate", &message)).await;
                 true
             }
             Err(status) if status.reason == "AlreadyExists" || pods::namespace_ends(&status) => {
@@ -244,7 +244,7 @@ impl<'a> Sync<'a> {
             Err(status) => {
                 let message =
                     format!("Create Pod {name} in StatefulSet {set} failed error: {status}");
-                self.tell(NewEvent::warning("FailedCreate", &message)).await;
+                self.record(NewEvent::warning("FailedCreate", &message)).await;
                 false
             }
         }
@@ -266,17 +266,17 @@ impl<'a> Sync<'a> {
             return true;
         }
         let set = metadata::name(self.set);
-        match self.control.create(TELLER.actor, &resource, namespace, claim).await {
+        match self.control.create(SOURCE.actor, &resource, namespace, claim).await {
             Ok(_) => {
                 let message = format!("Create Claim {name} Pod {pod} in StatefulSet {set} success");
-                self.tell(NewEvent::normal("SuccessfulCreate", &message)).await;
+                self.record(NewEvent::normal("SuccessfulCreate", &message)).await;
                 true
             }
             Err(status) => {
                 let message = format!(
                     "Create Claim {name} for Pod {pod} in StatefulSet {set} failed error: {status}"
                 );
-                self.tell(NewEvent::warning("FailedCreate", &message)).await;
+                self.record(NewEvent::warning("FailedCreate", &message)).await;
                 false
             }
         }
@@ -287,17 +287,17 @@ impl<'a> Sync<'a> {
         let options = DeleteOptions::default();
         if self
             .control
-            .delete(TELLER.actor, &pods::key(pod), options, metadata::uid(pod))
+            .delete(SOURCE.actor, &pods::key(pod), options, metadata::uid(pod))
             .await
             .is_ok()
         {
             let message = format!("Delete Pod {name} in StatefulSet {set} successful");
-            self.tell(NewEvent::normal("SuccessfulDelete", &message)).await;
+            self.record(NewEvent::normal("SuccessfulDelete", &message)).await;
         }
     }
 
-    async fn tell(&self, word: NewEvent<'_>) {
-        self.control.tell(TELLER, self.set, word).await;
+    async fn record(&self, event: NewEvent<'_>) {
+        self.control.record(SOURCE, self.set, event).await;
     }
 
     fn status(&self, found: &[Object]) -> Value {

@@ -13,7 +13,7 @@ use super::{Controller, Key, Next, Reconcile, pods};
 use crate::store::{Event, GroupResource};
 use crate::{metadata, value};
 
-const TELLER: EventSource<'static> = EventSource {
+const SOURCE: EventSource<'static> = EventSource {
     actor: Actor {
         user: "system:serviceaccount:kube-system:persistent-volume-binder",
         manager: CONTROLLER_MANAGER.manager,
@@ -24,7 +24,7 @@ const TELLER: EventSource<'static> = EventSource {
 const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
-/// The binder of volumes, the provisioner, and the two protections.
+/// The binder, the provisioner, and the two protection controllers.
 pub(super) struct VolumeController;
 
 impl Controller for VolumeController {
@@ -45,7 +45,7 @@ impl Controller for VolumeController {
                 out
             }
             ("storage.k8s.io", "storageclasses") => pending(control),
-            // A pod that ends may have been the last user of its claims.
+            // A pod that finishes may have been the last user of its claims.
             ("", "pods")
                 if event.change == crate::store::Change::Deleted || pods::is_finished(object) =>
             {
@@ -76,7 +76,7 @@ impl Controller for VolumeController {
     }
 }
 
-/// The claims that have no volume.
+/// The unbound claims.
 fn pending(control: &Control) -> Vec<Key> {
     control
         .objects("", "persistentvolumeclaims", None)
@@ -91,7 +91,7 @@ fn pending(control: &Control) -> Vec<Key> {
 
 async fn set_phase(control: &Control, key: &Key, phase: &str) {
     let _ = control
-        .update(TELLER.actor, key, "status", &mut |object| {
+        .update(SOURCE.actor, key, "status", &mut |object| {
             value::set(object, "status.phase", phase);
         })
         .await;
@@ -99,7 +99,7 @@ async fn set_phase(control: &Control, key: &Key, phase: &str) {
 
 async fn remove_finalizer(control: &Control, key: &Key, finalizer: &str) {
     let _ = control
-        .update(TELLER.actor, key, "", &mut |object| {
+        .update(SOURCE.actor, key, "", &mut |object| {
             let kept: Vec<String> = metadata::finalizers(object)
                 .filter(|name| *name != finalizer)
                 .map(str::to_owned)
@@ -118,5 +118,5 @@ fn annotate(object: &mut Value, entries: &[(&str, &str)]) {
     }
 }
 
-/// How long making a volume takes, at least and at most.
+/// The shortest and the longest time that provisioning takes.
 const PROVISIONING: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(2));

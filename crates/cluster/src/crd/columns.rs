@@ -1,4 +1,4 @@
-//! Tables of custom objects: the name, and what `additionalPrinterColumns` say.
+//! Tables of custom objects: the name and `additionalPrinterColumns`.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ struct Column {
 }
 
 impl CustomColumns {
-    /// The columns a version asks for, or the age. A column whose path cannot be read ends the list.
+    /// The columns of a version, or the age if it has none. A column with an invalid path ends the list.
     pub(crate) fn new(columns: &[Value]) -> Self {
         let text = |column: &Value, key: &str| {
             column.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()

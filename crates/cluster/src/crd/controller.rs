@@ -1,5 +1,5 @@
-//! What happens to a definition after it was written: it gets its names, is established and served,
-//! and when it is deleted its objects go first.
+//! The controllers of definitions: they accept names, establish and serve the definition, and on
+//! deletion remove its objects first.
 //!
 //! One step is one write, in upstream's order, so that watches see the same states.
 
@@ -15,10 +15,10 @@ use crate::metadata;
 use crate::store::{Event, GroupResource};
 use crate::write::DeleteOptions;
 
-/// The API server writes the status of definitions itself.
+/// The API server itself writes the status of definitions.
 const API_SERVER: Actor = Actor { user: "system:apiserver", manager: "kube-apiserver" };
 
-/// How often a deleted definition looks whether its objects are gone.
+/// The interval at which a deleted definition is checked for remaining objects.
 const POLL: Duration = Duration::from_secs(5);
 
 /// Establishes and finalizes definitions.
@@ -32,7 +32,7 @@ impl Controller for DefinitionController {
         let group = |definition: &Value| definition["spec"]["group"].clone();
         let this = group(&event.object.value);
         let mut keys = vec![Key::of(resource, &event.key)];
-        // Names that became free may be wanted by another definition of the group.
+        // Another definition of the group may want names that became free.
         for other in control.list(&resource.group, &resource.resource, None) {
             let name = metadata::name(&other);
             if name != &*event.key && group(&other) == this && !is_true(&other, "NamesAccepted") {
@@ -67,7 +67,7 @@ impl Controller for DefinitionController {
     }
 }
 
-/// The next thing to write into the status, if any.
+/// The next change of the status, if any.
 fn next_change(control: &Control, definition: &Value) -> Option<Change> {
     let resource = super::definitions();
     let accepted = definition.pointer("/status/acceptedNames");
@@ -142,7 +142,7 @@ async fn write(control: &Control, key: &Key, change: Change) {
         })
         .await;
     match written {
-        // Whoever sees a definition established may use it at once.
+        // A client that sees a definition established may use it at once.
         Ok(_) => {
             if let Some(stored) = control.state.store.get(&key.resource, &key.name) {
                 super::serve(&control.state, &stored);

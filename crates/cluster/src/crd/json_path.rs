@@ -1,8 +1,8 @@
 //! The JSONPath of kubectl and of printer columns: `.spec.replicas`,
 //! `.status.conditions[?(@.type=="Ready")].status`, `..name`, `.items[-1:]`.
 //!
-//! It is client-go's dialect, not the RFC's. `range` and `end` make templates, which columns
-//! are not, and are left out.
+//! It is client-go's dialect, not the RFC's. `range` and `end` are for templates, not for columns,
+//! and are not supported.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ pub(crate) struct JsonPath(Vec<Step>);
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Field(String),
-    /// Start, end and step of a slice; an index is the slice of one item.
+    /// Start, end and step of a slice; an index is a slice of one item.
     Slice(Option<i64>, Option<i64>, Option<i64>),
     Union(Vec<Vec<Step>>),
     Wildcard,
@@ -40,12 +40,12 @@ enum Operand {
 }
 
 impl JsonPath {
-    /// Parses a path; `None` if it is none.
+    /// Parses a path; `None` if it is invalid.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         steps(text.strip_prefix('$').unwrap_or(text)).map(Self)
     }
 
-    /// What the path leads to; nothing where it leads nowhere or does not fit the object.
+    /// The values at the path; none if it does not exist in the object.
     pub(crate) fn find<'v>(&self, object: &'v Value) -> Vec<&'v Value> {
         walk(vec![object], &self.0).unwrap_or_default()
     }
@@ -111,7 +111,7 @@ fn field(text: &str) -> (String, &str) {
     (name, "")
 }
 
-/// The index of the bracket that closes the one at the start.
+/// The index of the bracket that closes the first one.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     for (index, character) in text.char_indices() {
@@ -195,7 +195,7 @@ fn parse_filter(text: &str) -> Option<Step> {
     Some(Step::Filter(path(left)?, Some((operator, operand))))
 }
 
-/// The values after the steps; `None` where client-go gives up with an error.
+/// The values after the steps; `None` where client-go fails.
 fn walk<'v>(mut values: Vec<&'v Value>, steps: &[Step]) -> Option<Vec<&'v Value>> {
     for step in steps {
         values = one(&values, step)?;

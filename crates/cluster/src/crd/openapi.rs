@@ -20,7 +20,7 @@ use crate::store::Stored;
 mod paths;
 mod schemas;
 
-/// The documents, as long as no definition changes.
+/// The documents, cached until a definition changes.
 #[derive(Default)]
 pub(crate) struct Documents {
     cached: Mutex<Cached>,
@@ -38,7 +38,7 @@ struct Cached {
 pub(crate) struct VersionTwo {
     pub(crate) json: Bytes,
     pub(crate) protobuf: Bytes,
-    /// What it is cached under.
+    /// The `ETag`.
     pub(crate) tag: String,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn documents(state: &State) -> Arc<Vec<(String, Value)>> {
     documents
 }
 
-/// What a document is cached under.
+/// The `ETag` of a document.
 pub(crate) fn hash(document: &Value) -> String {
     let text = document.to_string();
     let digest = ring::digest::digest(&ring::digest::SHA512, text.as_bytes());
@@ -153,8 +153,8 @@ fn empty_document() -> Value {
     })
 }
 
-/// Options that every group has are listed with the groups that clients know; the API server's own
-/// documents list these as well.
+/// Removes the API server's own groups from the `x-kubernetes-group-version-kind` of shared options,
+/// which only built-in documents list.
 fn forget_servers_groups(schema: &mut Value) {
     const SERVERS: [&str; 4] = [
         "admission.k8s.io",

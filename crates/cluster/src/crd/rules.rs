@@ -1,4 +1,4 @@
-//! CEL rules: the expression engine meets schemas and field errors.
+//! CEL rules of CRD schemas, and their field errors.
 
 use serde_json::Value;
 use sluice_expr::kubernetes::{self, Reason, Shown, Violation};
@@ -6,7 +6,7 @@ use sluice_schema::field::{ErrorType, FieldError, Path};
 use sluice_schema::structural::defaulting::DefaultValue;
 use sluice_schema::structural::definition::Rules;
 
-/// The expression engine, as definitions are checked by it.
+/// The CEL engine for the validation of definitions.
 pub(crate) struct Cel;
 
 impl Rules for Cel {
@@ -19,14 +19,14 @@ impl Rules for Cel {
         let value = default.value;
         let mut found = rules.validate(value, Some(value)).errors;
         if found.is_empty() {
-            // The default may also come where nothing was.
+            // The default is also applied where there was no old value.
             found = rules.validate(value, None).errors;
         }
         found.iter().map(|violation| error(violation, default.path)).collect()
     }
 }
 
-/// What is wrong with a rule. The engine prints the rule it is about as Go does.
+/// The field error of an invalid rule. The engine prints the rule as Go does.
 fn refused(refusal: kubernetes::Refusal) -> FieldError {
     let kind = match refusal.kind {
         "Required value" => ErrorType::Required,
@@ -43,7 +43,7 @@ fn refused(refusal: kubernetes::Refusal) -> FieldError {
     FieldError { kind, field: refusal.path, value: None, detail }
 }
 
-/// A rule that does not hold, as a field error below `path`.
+/// The field error of a violated rule, below `path`.
 pub(super) fn error(violation: &Violation, path: &Path) -> FieldError {
     let kind = match violation.reason {
         Reason::Invalid => ErrorType::Invalid,
@@ -63,7 +63,7 @@ pub(super) fn error(violation: &Violation, path: &Path) -> FieldError {
         Shown::Value(value) => Some(value.clone()),
         Shown::Type(name) => Some(Value::String(name.clone())),
     };
-    // A duplicate speaks for itself.
+    // A `Duplicate` error has no detail.
     let detail = if kind == ErrorType::Duplicate { "" } else { violation.message.as_str() };
     FieldError { kind, field, value, detail: detail.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! A definition becomes the resources it serves.
+//! The resources of a definition.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn words(list: &[&str]) -> Vec<String> {
     list.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// The resources of a definition, one for each served version, under the names it was granted.
+/// The resources of a definition, one for each served version, with its accepted names.
 pub(super) fn resources(definition: &Value, revision: u64) -> Vec<Resource> {
     let null = Value::Null;
     let spec = definition.get("spec").unwrap_or(&null);
@@ -122,7 +122,7 @@ fn subresources(
     out
 }
 
-/// The warning of a deprecated version: its own words, or a hint to a newer version.
+/// The warning of a deprecated version: its own text, or a pointer to a newer version.
 fn deprecation(version: &Value, all: &[Value], group: &str, kind: &str) -> Option<String> {
     if version["deprecated"] != true {
         return None;
@@ -141,7 +141,7 @@ fn deprecation(version: &Value, all: &[Value], group: &str, kind: &str) -> Optio
     Some(format!("{group}/{name} {kind} is deprecated{instead}"))
 }
 
-/// What discovery shows so that clients notice when objects move to another storage version.
+/// `storageVersionHash` of discovery, which changes with the storage version.
 fn storage_hash(group: &str, version: &str, kind: &str) -> String {
     let name = format!("{group}/{version}/{kind}");
     let digest = ring::digest::digest(&ring::digest::SHA256, name.as_bytes());

@@ -1,4 +1,4 @@
-//! One served version of a custom kind: how its objects are read, checked and filed.
+//! One served version of a custom kind: decoding, validation, storage.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,13 +39,13 @@ pub(crate) struct Version {
     rules: Rules,
     types: Arc<CustomVersions>,
     empty: Value,
-    /// The whole definition keeps unknown fields, as old ones could.
+    /// `preserveUnknownFields` of the whole definition.
     preserves: bool,
     has_status: bool,
     scale: Option<ScalePaths>,
     selectable: Vec<(String, JsonPath)>,
     terminating: bool,
-    /// The revision of the definition: what was stored later was stored by its schemas.
+    /// The revision of the definition. Objects stored later were stored by its schemas.
     definition: u64,
 }
 
@@ -99,8 +99,8 @@ impl Version {
         }
     }
 
-    /// Gives `object` the form of a version: metadata through its Go type, unknown fields and
-    /// meaningless nulls gone. Returns the names of the unknown fields.
+    /// Converts `object` to a version: metadata through its Go type, unknown fields and meaningless
+    /// nulls removed. Returns the names of the unknown fields.
     fn coerce(
         &self,
         object: &mut Value,
@@ -129,11 +129,11 @@ impl Version {
         Ok(unknown)
     }
 
-    /// Whether a stored object already is what this version would make of it.
+    /// Whether a stored object already has the form of this version.
     fn is_current(&self, stored: &Value) -> bool {
         let revision = crate::metadata::text(stored, "resourceVersion").parse::<u64>();
         let status = self.schema.properties.get("status");
-        // Create drops the status after defaults were filled in.
+        // Create drops the status after defaulting.
         let lacks_status = self.has_status
             && stored.get("status").is_none()
             && status.is_some_and(|status| status.default.is_some());
@@ -161,7 +161,7 @@ impl Version {
         errors
     }
 
-    /// Runs the CEL rules, which only look at objects of the right shape.
+    /// Runs the CEL rules, which need objects of the right types.
     fn with_rules(
         &self,
         mut errors: Vec<FieldError>,
@@ -193,7 +193,7 @@ impl Version {
     }
 }
 
-/// The value at a simple path (`.spec.replicas`); an error if something on the way is no object.
+/// The value at a simple path (`.spec.replicas`); an error if a parent is not an object.
 fn nested<'v>(object: &'v Value, path: &str) -> Option<Result<&'v Value, String>> {
     let mut value = object;
     for name in path.trim_start_matches('.').split('.') {
@@ -270,7 +270,7 @@ impl Shape for Version {
         }
         let mut object = stored.clone();
         object["apiVersion"] = self.served_as.as_str().into();
-        // What is stored was valid once; what no longer fits is left out rather than refused.
+        // Stored objects were valid once; fields that no longer match are dropped, not rejected.
         let _ = self.coerce(&mut object, &self.schema, Malformed::Drop);
         defaulting::default(&mut object, &self.schema);
         Cow::Owned(object)
@@ -374,7 +374,7 @@ impl Kind for Version {
         let added: BTreeSet<&str> =
             crate::metadata::finalizers(object).filter(|name| !before.contains(name)).collect();
         let mut out: Vec<String> = added.into_iter().flat_map(finalizer_warnings).collect();
-        // A rule that did not hold before is only warned of where nothing changed.
+        // A rule that was violated before is only a warning if the value did not change.
         if let Some(old) = old
             && !self.rules.is_empty()
         {
@@ -413,7 +413,7 @@ impl Kind for Version {
     }
 }
 
-/// Names of finalizers that others may take too.
+/// Warnings about finalizers without a domain, which may collide with others.
 fn finalizer_warnings(name: &str) -> Vec<String> {
     let say = |why: &str| format!("metadata.finalizers: {}: {why}", quote(name));
     let mut out: Vec<String> = names::label_key(name).iter().map(|why| say(why)).collect();

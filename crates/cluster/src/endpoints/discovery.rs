@@ -1,7 +1,7 @@
-//! Which groups, versions and resources there are: aggregated (one answer) and legacy (a walk).
+//! Discovery of groups, versions and resources: aggregated, and legacy.
 //!
-//! The built-in half is served as it was recorded, so that order and storage hashes are upstream's;
-//! groups of CRDs are added behind it.
+//! The built-in part is served as it was recorded, so that order and storage hashes are upstream's;
+//! groups of CRDs follow it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) fn serve(
     Ok(body::object(200, Encoding::Json, &answer))
 }
 
-/// The groups as legacy discovery lists them; the core group is not among them.
+/// The groups of legacy discovery, without the core group.
 fn groups(state: &State) -> Vec<Value> {
     let built_in = recorded::discovery().groups().iter().filter(|group| !group.name.is_empty());
     built_in

@@ -15,7 +15,7 @@ use crate::negotiate;
 use crate::request::Query;
 use crate::state::State;
 
-/// `/openapi/v3`: where the documents are.
+/// `/openapi/v3`: the index of documents.
 pub(super) fn index(state: &Arc<State>) -> Response<Body> {
     let mut paths = Map::new();
     let built_in = recorded::openapi();
@@ -28,7 +28,7 @@ pub(super) fn index(state: &Arc<State>) -> Response<Body> {
         let url = format!("/openapi/v3/{name}?hash={}", hash(document));
         paths.insert(name.clone(), json!({"serverRelativeURL": url}));
     }
-    // Upstream forgets to say that it is JSON.
+    // Upstream sends this without a JSON content type.
     let text = json!({"paths": paths}).to_string();
     body::text(StatusCode::OK, "text/plain; charset=utf-8", text)
 }
@@ -125,7 +125,7 @@ enum Form {
     Protobuf,
 }
 
-/// The first form that the client takes, best quality first; nothing if it takes neither.
+/// The first supported form in the order of quality; `None` if neither is acceptable.
 fn accepted(headers: &HeaderMap, version: &str) -> Option<Form> {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let accept = if accept.trim().is_empty() { "*/*" } else { accept };
@@ -135,7 +135,7 @@ fn accepted(headers: &HeaderMap, version: &str) -> Option<Form> {
             None if clause.media_type == "*/*" => "*",
             None => return None,
         };
-        // The name with the @ is not a valid media type; clients still ask for it by that.
+        // The name with the @ is not a valid media type, but clients ask for it.
         let versioned = kind.strip_prefix("com.github.proto-openapi.spec.");
         match versioned.and_then(|rest| rest.strip_prefix(version)) {
             Some("@v1.0+protobuf" | ".v1.0+protobuf") => Some(Form::Protobuf),
@@ -145,7 +145,7 @@ fn accepted(headers: &HeaderMap, version: &str) -> Option<Form> {
     })
 }
 
-/// An answer that clients may keep; 304 if they have it.
+/// A response with an `ETag`; 304 if the client has it.
 fn tagged(
     headers: &HeaderMap,
     content_type: &'static str,

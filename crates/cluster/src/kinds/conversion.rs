@@ -1,7 +1,7 @@
-//! Built-in kinds between the versions they are served in.
+//! Conversion of built-in kinds between served versions.
 //!
-//! Autoscalers are stored as `autoscaling/v2`, events as `v1`; every other kind is stored as it was
-//! written, and its versions differ in nothing but `apiVersion`.
+//! Autoscalers are stored as `autoscaling/v2`, events as `v1`. All other kinds are stored as they were
+//! written, and their versions differ only in `apiVersion`.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const EVENT: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
-/// An object as it is stored.
+/// Converts an object to its storage version.
 pub(crate) fn stored_form(object: Value) -> Value {
     match text(&object, "apiVersion") {
         "autoscaling/v1" => autoscaler::to_v2(&object),
@@ -30,7 +30,7 @@ pub(crate) fn stored_form(object: Value) -> Value {
     }
 }
 
-/// An object as it would be stored, whatever version it is in.
+/// An object of any version as it would be stored.
 pub(crate) fn as_stored(object: &Value) -> Cow<'_, Value> {
     match (text(object, "apiVersion"), text(object, "kind")) {
         ("autoscaling/v1", "HorizontalPodAutoscaler") | ("events.k8s.io/v1", "Event") => {
@@ -41,8 +41,8 @@ pub(crate) fn as_stored(object: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// Upstream's own form of a DaemonSet has the count of its templates as a field, so that what is
-/// printed from it lacks the annotation.
+/// Upstream's internal DaemonSet has the template generation as a field, so its printed form lacks
+/// the annotation.
 fn without_template_generation(mut set: Value) -> Value {
     if let Some(Value::Object(metadata)) = set.get_mut("metadata")
         && let Some(Value::Object(annotations)) = metadata.get_mut("annotations")
@@ -55,7 +55,7 @@ fn without_template_generation(mut set: Value) -> Value {
     set
 }
 
-/// A stored object in the version `api_version`.
+/// Converts a stored object to the version `api_version`.
 pub(crate) fn served<'a>(api_version: &str, stored: &'a Value) -> Cow<'a, Value> {
     if text(stored, "apiVersion") == api_version {
         return Cow::Borrowed(stored);

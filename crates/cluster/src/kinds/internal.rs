@@ -1,4 +1,4 @@
-//! How upstream's *internal* types print.
+//! Values printed as upstream's *internal* types.
 //!
 //! A few errors quote a value that upstream holds in an internal Go type: structs without JSON tags,
 //! so field names are Go's, fields come in the order of declaration and absent ones show as zero
@@ -51,8 +51,8 @@ pub(crate) fn print_lines(kind: &str, value: &Value) -> String {
     out
 }
 
-/// Internally, what a pod shares with its host stands in its security context, and a template's
-/// metadata stands in the template itself.
+/// Moves fields to their internal place: what a pod shares with its host is in its security context,
+/// and a template's metadata is in the template itself.
 fn arranged(kind: &str, value: &Value) -> Value {
     let mut value = value.clone();
     match kind {

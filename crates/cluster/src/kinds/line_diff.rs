@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 const CONTEXT: usize = 3;
 
-/// A stretch that both sides share.
+/// A block of equal lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Block {
     left: usize,
@@ -14,7 +14,7 @@ struct Block {
     size: usize,
 }
 
-/// What changed between two texts; empty where nothing did.
+/// The unified diff of two texts; empty if they are equal.
 pub(crate) fn unified(left: &str, right: &str) -> String {
     let left: Vec<&str> = left.lines().collect();
     let right: Vec<&str> = right.lines().collect();
@@ -22,7 +22,7 @@ pub(crate) fn unified(left: &str, right: &str) -> String {
     let mut out = String::new();
     let mut start = 0;
     while start < blocks.len() {
-        // A hunk runs on while the shared stretch between two changes is short.
+        // A hunk continues while the equal block between two changes is short.
         let mut end = start + 1;
         while end < blocks.len() - 1 && blocks[end].size <= 2 * CONTEXT {
             end += 1;
@@ -69,7 +69,7 @@ fn hunk(out: &mut String, left: &[&str], right: &[&str], blocks: &[Block]) {
     }
 }
 
-/// The shared stretches in order, joined where adjacent, with an empty one at either end where the
+/// The equal blocks in order, joined where adjacent, with an empty one at the start and the end if the
 /// texts begin or end differently.
 fn common_blocks(left: &[&str], right: &[&str]) -> Vec<Block> {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -143,7 +143,7 @@ fn longest(
         }
         lengths = next;
     }
-    // Frequent lines do not start a block but may widen one.
+    // Frequent lines do not start a block but may extend one.
     while best.left > lefts.start
         && best.right > rights.start
         && left[best.left - 1] == right[best.right - 1]

@@ -1,4 +1,4 @@
-//! The pod specification: shared by Pod, PodTemplate and everything that stamps pods out.
+//! The pod specification, shared by Pod, PodTemplate and all workload kinds.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -36,7 +36,7 @@ pub(crate) use update::validate_pod_update;
 pub(crate) use volumes::{csi_driver_name, host_path, nfs};
 pub(crate) use warnings::{pod_warnings, template_warnings};
 
-/// Where a pod specification stands; some rules hold for real pods only.
+/// The owner of a pod specification; some rules are for real pods only.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// The pod's metadata; null in a template.
@@ -54,7 +54,7 @@ pub(crate) fn template_defaults(template: &mut Value) {
     }
 }
 
-/// What is wrong with a pod template.
+/// Validates a pod template.
 pub(crate) fn validate_template(template: &Value, path: &Path) -> Errors {
     let mut errors = labels::labels(at(template, "metadata.labels"), &path.child("labels"));
     let annotations = at(template, "metadata.annotations");
@@ -71,7 +71,7 @@ pub(crate) fn validate_template(template: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with a Pod beyond its plain metadata.
+/// Validates a Pod beyond its plain metadata.
 pub(crate) fn validate_pod(pod: &Value) -> Errors {
     let path = Path::new("spec");
     let (meta, spec) = (at(pod, "metadata"), at(pod, "spec"));
@@ -106,7 +106,7 @@ pub(crate) fn validate_pod(pod: &Value) -> Errors {
     errors
 }
 
-/// What is wrong with a new Pod.
+/// Validates a new Pod.
 pub(crate) fn validate_pod_create(pod: &Value) -> Errors {
     let path = Path::new("spec");
     let mut errors = validate_pod(pod);

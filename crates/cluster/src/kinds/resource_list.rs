@@ -1,4 +1,4 @@
-//! Amounts of resources are whole thousandths: anything finer is rounded up when it is read.
+//! Resource amounts are multiples of a thousandth: finer ones are rounded up when they are read.
 
 use serde_json::Value;
 use sluice_base::quantity::Quantity;

@@ -29,7 +29,7 @@ pub(super) fn kind(resource: &str) -> Option<Arc<dyn Kind>> {
     })
 }
 
-/// What is wrong with the name of a provisioner or driver.
+/// Validates the name of a provisioner or driver.
 fn provisioner(object: &Value, field: &str) -> Errors {
     let path = Path::new(field);
     let name = text(object, field);
@@ -39,7 +39,7 @@ fn provisioner(object: &Value, field: &str) -> Errors {
     named(names::qualified_name, &name.to_lowercase(), &path)
 }
 
-/// What is wrong with parameters: at most 512 of them, at most 256 kB.
+/// Validates parameters: at most 512 of them, at most 256 kB.
 fn parameters(object: &Value, may_be_empty: bool) -> Errors {
     let path = Path::new("parameters");
     let parameters = entries(object, "parameters");

@@ -1,4 +1,4 @@
-//! Times as tables show them: how long ago, in two or three figures.
+//! Ages in tables, with two or three digits.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -6,22 +6,22 @@ use sluice_base::time;
 
 use crate::metadata;
 
-/// How long ago an object was created.
+/// The age of an object.
 pub(crate) fn age(object: &Value, now: Timestamp) -> String {
     since(metadata::text(object, "creationTimestamp"), now)
 }
 
-/// How long ago a time was; `<unknown>` for none.
+/// The time since a moment; `<unknown>` for an invalid one.
 pub(crate) fn since(moment: &str, now: Timestamp) -> String {
     parse(moment).map_or_else(|| "<unknown>".to_owned(), |moment| human(now.duration_since(moment)))
 }
 
-/// A time of an object; `None` where it has none.
+/// Parses a time of an object.
 pub(crate) fn parse(moment: &str) -> Option<Timestamp> {
     time::parse(moment).ok()
 }
 
-/// A time span as people like it, upstream's `HumanDuration`.
+/// A short duration, as upstream's `HumanDuration`.
 pub(crate) fn human(span: SignedDuration) -> String {
     let seconds = span.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

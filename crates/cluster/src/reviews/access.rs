@@ -1,4 +1,4 @@
-//! SubjectAccessReview and its kin: whether somebody may do something.
+//! SubjectAccessReview and its variants: whether a user may do something.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn subject_and_target(review: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Exactly one target is asked about.
+/// Requires exactly one target.
 fn targets(review: &Value) -> Vec<FieldError> {
     let resource = present(review, "spec.resourceAttributes");
     match (resource, present(review, "spec.nonResourceAttributes")) {
@@ -83,7 +83,7 @@ fn targets(review: &Value) -> Vec<FieldError> {
     }
 }
 
-/// Upstream prints its internal type, whose fields have no JSON names.
+/// Upstream prints its internal type, which has no JSON names.
 fn non_resource(review: &Value, why: &str) -> FieldError {
     let field = |name| gojson::to_string(&text(review, name).into());
     let printed = format!(
@@ -94,7 +94,7 @@ fn non_resource(review: &Value, why: &str) -> FieldError {
     invalid_raw(&Path::new("spec.nonResourceAttributes"), &printed, why)
 }
 
-/// Reviews have no metadata but what the server itself puts there.
+/// Rejects metadata other than what the server sets itself.
 fn no_metadata(review: &Value, allowed: &[&str], why: &str) -> Option<FieldError> {
     let given = metadata::of(review);
     let empty =
@@ -104,7 +104,7 @@ fn no_metadata(review: &Value, allowed: &[&str], why: &str) -> Option<FieldError
     })
 }
 
-/// Metadata as Go prints it: in the order in which the type names its fields.
+/// Metadata as Go prints it: in the order of the type's fields.
 fn printed_metadata(metadata: &Value) -> String {
     const FIELDS: [&str; 14] = [
         "name",
@@ -161,7 +161,7 @@ fn selectors(review: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Operators nobody knows yet are let through: the client may be newer.
+/// Accepts unknown operators: the client may be newer.
 fn requirement_problems(requirement: &Value, of_label: bool, path: &Path) -> Vec<FieldError> {
     let mut errors = labels::requirement(requirement, path);
     let operator = path.child("operator");
@@ -223,7 +223,7 @@ fn answered(call: &Call, user: &User, mut review: Value) -> Value {
     review
 }
 
-/// RBAC does not look at selectors, but says where nobody could have.
+/// An evaluation error if a selector is unreadable. RBAC itself ignores selectors.
 fn unreadable_selectors(review: &Value) -> String {
     let of_field = |item: &Value| {
         matches!(text(item, "operator"), "In" | "NotIn") && list(item, "values").len() == 1

@@ -1,4 +1,4 @@
-//! SelfSubjectReview: who the author of the request is taken for.
+//! SelfSubjectReview: the user that the request is authenticated as.
 
 use serde_json::{Value, json};
 use sluice_base::clock::Clock as _;

@@ -1,4 +1,4 @@
-//! SelfSubjectRulesReview: everything the author of the request may do in a namespace.
+//! SelfSubjectRulesReview: everything that the user may do in a namespace.
 
 use serde_json::{Value, json};
 

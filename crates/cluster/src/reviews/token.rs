@@ -1,4 +1,4 @@
-//! TokenReview: whose token this is.
+//! TokenReview: the user of a token.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
-//! The text form of label selectors, with upstream's complaints.
+//! The text form of label selectors, with upstream's parse errors.
 //!
-//! A lexer cuts the text into symbols, words and the two operator words; a parser reads requirements
-//! from them. Complaints name the token that was found and what was expected.
+//! A lexer cuts the text into symbols, identifiers and the operators `in` and `notin`; a parser reads
+//! requirements from them. Errors name the token that was found and what was expected.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::Requirement;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    NewEvent(String),
+    Identifier(String),
     In,
     NotIn,
     Symbol(&'static str),
@@ -22,7 +22,7 @@ enum Token {
 impl Token {
     fn text(&self) -> &str {
         match self {
-            Self::NewEvent(word) => word,
+            Self::Identifier(identifier) => identifier,
             Self::In => "in",
             Self::NotIn => "notin",
             Self::Symbol(symbol) => symbol,
@@ -49,7 +49,7 @@ fn tokens(text: &str) -> Vec<Token> {
             out.push(match &rest[..end] {
                 "in" => Token::In,
                 "notin" => Token::NotIn,
-                word => Token::NewEvent(word.to_owned()),
+                identifier => Token::Identifier(identifier.to_owned()),
             });
             end
         };
@@ -59,13 +59,13 @@ fn tokens(text: &str) -> Vec<Token> {
     out
 }
 
-/// Reads the requirements, sorted by key as upstream keeps them.
+/// Parses the requirements, sorted by key as upstream keeps them.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
     let mut parser = Parser { tokens: tokens(text), at: 0 };
     let mut out = Vec::new();
     loop {
         match parser.peek() {
-            Token::NewEvent(_) | Token::In | Token::NotIn | Token::Symbol("!") => {
+            Token::Identifier(_) | Token::In | Token::NotIn | Token::Symbol("!") => {
                 let requirement = parser
                     .requirement()
                     .map_err(|why| format!("unable to parse requirement: {why}"))?;
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
                         let next = parser.peek();
                         let fits = matches!(
                             next,
-                            Token::NewEvent(_) | Token::In | Token::NotIn | Token::Symbol("!")
+                            Token::Identifier(_) | Token::In | Token::NotIn | Token::Symbol("!")
                         );
                         if !fits {
                             return Err(format!(
@@ -126,7 +126,7 @@ impl Parser {
             token = self.take();
         }
         let key = match token {
-            Token::NewEvent(word) => word,
+            Token::Identifier(identifier) => identifier,
             Token::In => "in".to_owned(),
             Token::NotIn => "notin".to_owned(),
             other => return Err(format!("found '{}', expected: identifier", other.text())),
@@ -152,16 +152,16 @@ impl Parser {
         }
     }
 
-    /// The value behind `=`; nothing is the empty value.
+    /// The value after `=`; absent is the empty value.
     fn exact(&mut self, key: &str) -> Result<String, String> {
         let value = match self.peek() {
             Token::End | Token::Symbol(",") => String::new(),
             Token::Symbol(symbol) => {
                 return Err(format!("found '{symbol}', expected: identifier"));
             }
-            word => {
+            identifier => {
                 self.at += 1;
-                word.text().to_owned()
+                identifier.text().to_owned()
             }
         };
         check(&format!("values[0][{key}]"), &value, &names::label_value(&value))?;
@@ -201,8 +201,8 @@ impl Parser {
                 Token::End => {
                     return Err("found '', expected: ',', ')' or identifier".to_owned());
                 }
-                word => {
-                    values.insert(word.text().to_owned());
+                identifier => {
+                    values.insert(identifier.text().to_owned());
                 }
             }
             match self.take() {

@@ -1,7 +1,7 @@
-//! What objects are found by besides their key: labels, controllers, selectors, what Services hold.
+//! Secondary index of the store: labels, controllers, selectors, addresses and ports of Services.
 //!
-//! Kept with every write, so that a question costs as much as what it finds and not as much as what
-//! there is. Only the present is indexed; lists of the past go through the history.
+//! Updated with every write, so the cost of a lookup depends on what it finds, not on what is stored.
+//! Only the current state is indexed; lists of the past go through the history.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,38 +11,38 @@ use serde_json::Value;
 
 use crate::value;
 
-/// Something that an object can be found by.
+/// A term of the index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
     /// A label and its value.
     Label(String, String),
-    /// The uid of its controller.
+    /// The uid of the controller.
     Controller(String),
-    /// One label that all objects have which its `spec.selector` names; `None` if there is no such
-    /// label, so that every object has to be tried.
+    /// One label that all objects have which `spec.selector` matches; `None` if there is no such label,
+    /// so that every object has to be tried. Example: `matchLabels` of `app: a` and `tier: b` are under `app=a`.
     Selects(Option<(String, String)>),
-    /// A cluster address that it holds.
+    /// A cluster IP of a Service.
     Address(IpAddr),
-    /// A node port that it holds.
+    /// A node port of a Service.
     NodePort(i64),
 }
 
 impl Term {
-    /// What the objects that select an object with these labels may be found by.
+    /// The terms of objects with a selector that may match an object with these labels.
     pub(crate) fn selecting(object: &Value) -> Vec<Self> {
         let labels = pairs(value::at(object, "metadata.labels"));
         labels.map(|label| Self::Selects(Some(label))).chain([Self::Selects(None)]).collect()
     }
 }
 
-/// The terms of the objects of one resource.
+/// The index of one resource.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     by_term: BTreeMap<Term, BTreeSet<Arc<str>>>,
 }
 
 impl Index {
-    /// Follows a write.
+    /// Updates the index after a write.
     pub(super) fn follow(&mut self, key: &Arc<str>, before: Option<&Value>, after: Option<&Value>) {
         let (before, after) = (before.map(terms), after.map(terms));
         if before == after {
@@ -61,12 +61,12 @@ impl Index {
         }
     }
 
-    /// How many objects have a term.
+    /// The number of objects with a term.
     pub(super) fn count(&self, term: &Term) -> usize {
         self.by_term.get(term).map_or(0, BTreeSet::len)
     }
 
-    /// The keys below a prefix of the objects that have a term.
+    /// The keys, below a prefix, of the objects with a term.
     pub(super) fn keys<'a>(
         &'a self,
         term: &Term,
@@ -104,8 +104,8 @@ fn terms(object: &Value) -> BTreeSet<Term> {
     out
 }
 
-/// One equality of a selector: of a `LabelSelector` or, in Services, of a bare map. No selector, no
-/// term.
+/// The term for one equality of a selector: of a `LabelSelector` or, in Services, of a plain map. `None`
+/// without a selector.
 fn selects(selector: &Value) -> Option<Term> {
     let fields = selector.as_object()?;
     let is_bare = !fields.is_empty() && fields.values().all(Value::is_string);

@@ -27,7 +27,7 @@ fn a_write_counts_the_one_revision_and_stamps_the_object() {
 }
 
 #[test]
-fn writers_that_lost_a_race_are_told() {
+fn writers_that_lost_a_race_get_an_error() {
     let store = Store::new(10);
     let read = store.create(&pods(), "x/a", pod("1")).unwrap().revision;
     assert_eq!(store.create(&pods(), "x/a", pod("1")).unwrap_err(), Refused::Exists);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Event, GroupResource, Store};
 
-/// Follows the writes of one resource from a revision on.
+/// Follows the writes to one resource after a revision.
 #[derive(Debug)]
 pub(crate) struct Watch {
     store: Arc<Store>,
@@ -43,17 +43,17 @@ impl Store {
 }
 
 impl Watch {
-    /// The revision up to which events have been handed out.
+    /// The revision up to which events have been returned.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Whether something may have happened since the last call of [`Watch::take`]; asks nobody.
+    /// Whether there may be events since the last call of [`Watch::take`]; does not lock the store.
     pub(crate) fn has_news(&self) -> bool {
         self.news.has_changed().unwrap_or(true)
     }
 
-    /// What has happened since the last call, possibly nothing.
+    /// The events since the last call, possibly none.
     pub(crate) fn take(&mut self) -> Result<Vec<Event>, Ended> {
         self.news.borrow_and_update();
         let tables = self.store.lock();
@@ -68,14 +68,14 @@ impl Watch {
         }
         let fresh = table.history.partition_point(|event| event.object.revision <= self.seen);
         let events: Vec<Event> = table.history.range(fresh..).cloned().collect();
-        // A watch from the future waits until it is there.
+        // A watch from a future revision waits until it is reached.
         self.seen = self.seen.max(tables.revision);
         Ok(events)
     }
 
-    /// Waits until there may be something to take.
+    /// Waits until there may be events to take.
     ///
-    /// Safe to cancel: nothing is taken here.
+    /// Cancel-safe: nothing is taken here.
     pub(crate) async fn changed(&mut self) {
         // The sender lives as long as the store, which this watch holds.
         let _ = self.news.changed().await;

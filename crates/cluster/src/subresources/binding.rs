@@ -1,4 +1,4 @@
-//! `pods/binding`: a scheduler says where a pod runs.
+//! `pods/binding`: assigns a pod to a node.
 
 use http::Response;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let manager = call.manager();
     let writer = call.writer(&manager, dry_run);
     writer
-        // Nobody comes to own what a binding sets.
+        // Fields that a binding sets get no manager.
         .update(&call.info.name, Precondition::Computed, true, &mut |pod| {
             assign(call, pod, &node, &now)
         })

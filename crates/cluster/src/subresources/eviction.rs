@@ -1,4 +1,4 @@
-//! `pods/eviction`: a delete that asks the disruption budgets first.
+//! `pods/eviction`: a delete that respects disruption budgets.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     Ok(success(call))
 }
 
-/// The budget that covers a pod and can spare it. A pod that its budget cannot spare stays.
+/// The budget of a pod, if it allows a disruption; an error if it does not.
 fn sparing_budget(call: &Call, pod: &Value) -> Result<Option<Arc<Value>>, Status> {
     if matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed" | "Pending")) {
         return Ok(None);
@@ -95,8 +95,8 @@ fn sparing_budget(call: &Call, pod: &Value) -> Result<Option<Arc<Value>>, Status
     }
 }
 
-/// Takes one disruption from a budget and notes the pod, so that two evictions at once cannot both
-/// have it.
+/// Decrements `disruptionsAllowed` and records the pod, so that two concurrent evictions cannot both
+/// use it.
 async fn charge(call: &Call, budget: &Value, pod: &str, dry_run: bool) -> Result<(), Status> {
     let budgets = GroupResource::new("policy", "poddisruptionbudgets");
     let Some(resource) = call.state.registry.stored(&budgets) else { return Ok(()) };
@@ -144,7 +144,7 @@ fn set_exhausted(budget: &mut Value, now: &str) {
     budget["status"]["conditions"] = conditions.into();
 }
 
-/// 429: nobody has counted yet how many pods the budget has.
+/// 429: the disruption controller has not processed the budget yet.
 fn unprocessed(name: &str) -> Status {
     let message = format!("The disruption budget {name} is still being processed by the server.");
     let status = Status::new(

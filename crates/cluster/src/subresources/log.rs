@@ -1,8 +1,8 @@
-//! `pods/log`: what a simulated container would have written.
+//! `pods/log`: the output of a simulated container.
 //!
-//! The lines follow from the pod's status, so the same pod has the same log whenever it is asked:
-//! one when the container starts, one per period while it runs, one when it ends. The annotation
-//! `sluice.dev/simulate-logs` puts other lines in their place, the last of them again and again.
+//! The lines follow from the pod's status, so the same pod always has the same log: one line when the
+//! container starts, one per period while it runs, one when it ends. The annotation
+//! `sluice.dev/simulate-logs` replaces them; its last line is repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +20,16 @@ use crate::call::Call;
 use crate::status::Status;
 use crate::{metadata, value};
 
-/// The annotation with lines of one's own.
+/// The annotation with custom lines.
 const ANNOTATION: &str = "sluice.dev/simulate-logs";
 /// The time between two lines.
 const PERIOD: Duration = Duration::from_secs(10);
-/// The most lines of the past that are told; older ones have been rotated away.
+/// The most lines of the past that are returned; older ones have been rotated away.
 const ROTATION: usize = 1000;
-/// How often a followed log is looked at.
+/// The poll interval of a followed log.
 const FOLLOW: Duration = Duration::from_secs(1);
 
-/// One line and when it was written.
+/// The time and the text of a line.
 type Line = (Timestamp, String);
 
 pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
@@ -39,7 +39,7 @@ pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
     let status = container_status(&pod, &container);
     let previous = call.query.text("previous") == Some("true");
     let Some(status) = status.filter(|_| !value::text(&pod, "spec.nodeName").is_empty()) else {
-        // The apiserver has nobody to ask for a pod without a node.
+        // A pod without a node has no kubelet to ask.
         return Ok(plain(Bytes::new()));
     };
     let name = &call.info.name;
@@ -63,13 +63,13 @@ pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
     }
     let now = call.state.clock.now();
     let log = Log::of(&pod, &container, &status, previous, now);
-    let told = log.end();
+    let sent = log.end();
     let text = options.print(log.lines, now);
     let follows = call.query.text("follow") == Some("true") && !previous;
     if !follows || options.limit.is_some() {
         return Ok(plain(text));
     }
-    Ok(follow(call, container, options.timestamps, text, told))
+    Ok(follow(call, container, options.timestamps, text, sent))
 }
 
 fn plain(text: impl Into<Bytes>) -> Response<Body> {
@@ -83,7 +83,7 @@ fn pod(call: &Call) -> Result<Arc<Value>, Status> {
         .ok_or_else(|| call.resource.not_found(&call.info.name))
 }
 
-/// The container that is asked for; the only one if none is named.
+/// The requested container; the only one if none is named.
 fn container(call: &Call, pod: &Value) -> Result<String, Status> {
     let names = |list: &str| -> Vec<String> {
         value::list(pod, list).iter().map(|item| value::text(item, "name").to_owned()).collect()
@@ -119,16 +119,16 @@ fn container_status(pod: &Value, container: &str) -> Option<Value> {
         .cloned()
 }
 
-/// What one run of a container has written.
+/// The output of one run of a container.
 #[derive(Default)]
 struct Log {
-    /// How many lines have been rotated away.
+    /// The number of lines that have been rotated away.
     first: usize,
     lines: Vec<Line>,
 }
 
 impl Log {
-    /// How many lines there have been.
+    /// The number of lines so far.
     fn end(&self) -> usize {
         self.first + self.lines.len()
     }
@@ -177,7 +177,7 @@ impl Log {
     }
 }
 
-/// What of the log is wanted.
+/// The query options of a log request.
 struct Options {
     tail: Option<usize>,
     since: Option<Timestamp>,
@@ -243,18 +243,18 @@ fn print((moment, text): &Line, timestamps: bool) -> Vec<u8> {
     }
 }
 
-/// Goes on telling lines until the container ends or the pod goes.
+/// Streams lines until the container ends or the pod is removed.
 fn follow(
     call: &Call,
     container: String,
     timestamps: bool,
     first: Vec<u8>,
-    told: usize,
+    sent: usize,
 ) -> Response<Body> {
     let state = call.state.clone();
     let (storage, key) = (call.resource.storage.clone(), call.key());
     let started = futures::stream::once(async move { Bytes::from(first) });
-    let rest = futures::stream::unfold((told, false), move |(told, over)| {
+    let rest = futures::stream::unfold((sent, false), move |(sent, over)| {
         let (state, storage) = (state.clone(), storage.clone());
         let (key, container) = (key.clone(), container.clone());
         async move {
@@ -265,7 +265,7 @@ fn follow(
             let pod = state.store.get(&storage, &key)?.value.clone();
             let status = container_status(&pod, &container)?;
             let log = Log::of(&pod, &container, &status, false, state.clock.now());
-            let fresh = log.lines.iter().skip(told.saturating_sub(log.first));
+            let fresh = log.lines.iter().skip(sent.saturating_sub(log.first));
             let text: Vec<u8> = fresh.flat_map(|line| print(line, timestamps)).collect();
             let over = value::at(&status, "state.running").is_null();
             Some((Bytes::from(text), (log.end(), over)))

@@ -1,4 +1,4 @@
-//! `scale`: how many replicas, the same for every kind that has them.
+//! `scale`: replicas, the same for every kind that has the subresource.
 
 use std::sync::{Arc, LazyLock};
 
@@ -67,7 +67,7 @@ fn respond(call: &Call, scale: &Value) -> Result<Response<Body>, Status> {
     verbs::respond_in(call, &Columns::BuiltIn(printers::SCALE), 200, scale)
 }
 
-/// A custom object has a scale only while it says how many replicas it wants.
+/// A custom object has a scale only while it sets its replicas.
 fn check_replicas(call: &Call, parent: &Value, paths: &ScalePaths) -> Result<(), Status> {
     if call.resource.shape.is_custom() && at(parent, &paths.spec).is_none() {
         let why = format!("the spec replicas field {} does not exist", quote(&paths.spec));
@@ -105,7 +105,7 @@ fn scale_of(parent: &Value, paths: &ScalePaths) -> Value {
     })
 }
 
-/// A selector as text; ReplicationControllers have a bare map.
+/// A selector as text; ReplicationControllers have a plain map.
 fn selector_text(selector: &Value) -> String {
     let is_map = selector.as_object().is_some_and(|fields| {
         !fields.contains_key("matchLabels") && !fields.contains_key("matchExpressions")
@@ -117,7 +117,7 @@ fn selector_text(selector: &Value) -> String {
     }
 }
 
-/// The object with the replicas that the scale asks for.
+/// The object with the replicas of the scale.
 fn with_replicas(
     call: &Call,
     parent: &Value,
@@ -152,7 +152,7 @@ fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     path.trim_start_matches('.').split('.').try_fold(object, |value, field| value.get(field))
 }
 
-/// Sets the value at a path such as `.spec.replicas`, making what is missing on the way.
+/// Sets the value at a path such as `.spec.replicas`, creating missing parents.
 fn set(object: &mut Value, path: &str, value: Value) {
     let mut place = object;
     for field in path.trim_start_matches('.').split('.') {

@@ -23,16 +23,16 @@ use crate::{decode, managed, metadata, registry};
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
 
-/// Seconds that a token lives if nothing is said.
+/// The default lifetime of a token, in seconds.
 const LIFE: i64 = 3600;
 const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
-/// What a pod's projected volume asks for. Such tokens live a year, because old clients read them
-/// only once; the time they asked for is kept as a claim.
+/// The lifetime that a projected volume requests. Such tokens are valid for a year, because old
+/// clients read them only once; the requested time is kept as a claim.
 const PROJECTED: i64 = 3607;
 const YEAR: i64 = 365 * 24 * 3600;
 
-/// The kind of the request, which is no resource of its own.
+/// The kind of the request, which is not a resource of its own.
 static TOKEN_REQUEST: LazyLock<Resource> =
     LazyLock::new(|| registry::of_bodies(GROUP, "v1", KIND, Arc::new(TokenRequest)));
 
@@ -96,7 +96,7 @@ pub(super) fn serve(call: &Call) -> Result<Response<Body>, Status> {
     Ok(response)
 }
 
-/// The account, which the request must not contradict and whose names it takes over.
+/// The account. The request's name and uid default to the account's and must equal them.
 fn account(call: &Call, request: &mut Value) -> Result<Arc<Stored>, Status> {
     let name = &call.info.name;
     let given = metadata::name(request);
@@ -139,7 +139,7 @@ fn check_life(request: &Value) -> Result<(), Status> {
     Err(Status::invalid(GROUP, KIND, "", &[FieldError::invalid(&path, seconds, why)]))
 }
 
-/// An object that a token names; it dies with the first.
+/// An object that a token is bound to; the token is valid as long as it exists.
 struct Bound {
     kind: &'static str,
     name: String,

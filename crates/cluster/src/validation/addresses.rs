@@ -1,4 +1,4 @@
-//! IP addresses and networks, strictly and as old fields read them.
+//! IP addresses and networks: strict parsing for new fields, lenient for old ones.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 
 use super::Errors;
 
-/// An address as old fields read it: leading zeros in IPv4 numbers are fine.
+/// Parses an address of an old field: leading zeros in IPv4 numbers are allowed.
 pub(crate) fn parse_legacy(text: &str) -> Option<IpAddr> {
     if let Ok(address) = text.parse() {
         return Some(address);
@@ -23,7 +23,7 @@ pub(crate) fn parse_legacy(text: &str) -> Option<IpAddr> {
     format!("{head}{}", numbers.join(".")).parse().ok()
 }
 
-/// A network in CIDR notation: the address as written, and the length of its prefix.
+/// Parses CIDR notation: the address as written, and the prefix length.
 pub(crate) fn parse_network(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = text.split_once('/')?;
     let address = parse_legacy(address)?;
@@ -46,13 +46,13 @@ pub(crate) fn masked(address: IpAddr, length: u8) -> IpAddr {
     }
 }
 
-/// Whether a network holds an address.
+/// Whether a network contains an address.
 pub(crate) fn contains(network: (IpAddr, u8), address: IpAddr) -> bool {
     network.0.is_ipv4() == address.is_ipv4()
         && masked(network.0, network.1) == masked(address, network.1)
 }
 
-/// What is wrong with an address in an old field.
+/// Validates an address in an old field.
 pub(crate) fn address(text: &str, path: &Path) -> Errors {
     if parse_legacy(text).is_some() {
         return Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn address(text: &str, path: &Path) -> Errors {
     vec![FieldError::invalid(path, text, detail)]
 }
 
-/// What is wrong with an address in a new field.
+/// Validates an address in a new field.
 pub(crate) fn canonical_address(text: &str, path: &Path) -> Errors {
     let Some(parsed) = parse_legacy(text) else { return address(text, path) };
     if text.parse::<IpAddr>().is_err() {
@@ -80,7 +80,7 @@ pub(crate) fn canonical_address(text: &str, path: &Path) -> Errors {
     Vec::new()
 }
 
-/// What is wrong with a network in an old field.
+/// Validates a network in an old field.
 pub(crate) fn network(text: &str, path: &Path) -> Errors {
     if parse_network(text).is_some() {
         return Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn network(text: &str, path: &Path) -> Errors {
     vec![FieldError::invalid(path, text, detail)]
 }
 
-/// What is wrong with a network in a new field.
+/// Validates a network in a new field.
 pub(crate) fn canonical_network(text: &str, path: &Path) -> Errors {
     let Some((address, length)) = parse_network(text) else { return network(text, path) };
     let strict = text.split_once('/').is_some_and(|(address, length)| {
@@ -111,7 +111,7 @@ pub(crate) fn canonical_network(text: &str, path: &Path) -> Errors {
     Vec::new()
 }
 
-/// The warning that an address in an old field earns.
+/// The warning about an address in an old field.
 pub(crate) fn address_warning(text: &str, path: &Path) -> Option<String> {
     let parsed = parse_legacy(text)?;
     let mapped = match parsed {
@@ -131,7 +131,7 @@ pub(crate) fn address_warning(text: &str, path: &Path) -> Option<String> {
     })
 }
 
-/// The warnings that a network in an old field earns.
+/// The warnings about a network in an old field.
 pub(crate) fn network_warnings(text: &str, path: &Path) -> Vec<String> {
     let Some((address, length)) = parse_network(text) else { return Vec::new() };
     let first = masked(address, length);

@@ -6,7 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 use super::names;
 use crate::value::{at, entries, text, texts};
 
-/// What is wrong with a set of labels.
+/// Validates a set of labels.
 pub(crate) fn labels(labels: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in entries(labels, "") {
@@ -17,12 +17,12 @@ pub(crate) fn labels(labels: &Value, path: &Path) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with a label key.
+/// Validates a label key.
 pub(crate) fn label_name(name: &str, path: &Path) -> Vec<FieldError> {
     super::invalid_each(path, name, names::qualified_name(name))
 }
 
-/// What is wrong with a label selector; null selects nothing and is fine.
+/// Validates a label selector; null selects nothing and is fine.
 pub(crate) fn selector(selector: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = labels(at(selector, "matchLabels"), &path.child("matchLabels"));
     let requirements = path.child("matchExpressions");
@@ -33,7 +33,7 @@ pub(crate) fn selector(selector: &Value, path: &Path) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with one requirement of a selector.
+/// Validates one requirement of a selector.
 pub(crate) fn requirement(requirement: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let values = texts(requirement, "values");

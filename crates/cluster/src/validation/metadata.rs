@@ -1,4 +1,4 @@
-//! `metadata` of any object: what is checked on create and what may not change.
+//! Validation of `metadata` on create and update.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -9,7 +9,7 @@ use crate::value::{at, entries, flag, list, number, present, text, texts};
 
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// What is wrong with the metadata of a new object; `path` is the place of `meta`.
+/// Validates the metadata of a new object; `path` is the place of `meta`.
 pub(crate) fn object_meta(
     meta: &Value,
     namespaced: bool,
@@ -53,7 +53,7 @@ pub(crate) fn object_meta(
     errors
 }
 
-/// What is wrong with the metadata of a changed object; `path` is the place of both.
+/// Validates the metadata of a changed object; `path` is the place of both.
 pub(crate) fn object_meta_update(new: &Value, old: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if present(old, "deletionTimestamp") {
@@ -99,7 +99,7 @@ pub(crate) fn object_meta_update(new: &Value, old: &Value, path: &Path) -> Vec<F
     errors
 }
 
-/// What is wrong with a set of annotations.
+/// Validates a set of annotations.
 pub(crate) fn annotations(annotations: &Value, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut size = 0;
@@ -171,7 +171,7 @@ fn finalizers(meta: &Value, path: &Path) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the name of a field manager.
+/// Validates the name of a field manager.
 pub(crate) fn field_manager(manager: &str, path: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > 128 {

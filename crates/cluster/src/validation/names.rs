@@ -1,6 +1,6 @@
 //! Rules for names: DNS labels and subdomains, qualified names, ports, environment variables.
 //!
-//! Each function returns the messages of the rules that the text breaks, none for a good one.
+//! Each function returns the messages of the violated rules, none for a valid name.
 
 pub(crate) use sluice_schema::names::{
     dns1035_label as dns_1035_label, dns1123_label as dns_label,
@@ -33,7 +33,7 @@ fn subdomain_matches(text: &str) -> bool {
     text.split('.').all(label_matches)
 }
 
-/// RFC 1123 subdomain in which labels may hold underscores (DNS search paths).
+/// RFC 1123 subdomain with underscores in labels (DNS search paths).
 pub(crate) fn dns_subdomain_with_underscore(text: &str) -> Vec<String> {
     let inner = |byte: u8| is_lower(byte) || byte == b'-' || byte == b'_';
     let matches = text.split('.').all(|label| {
@@ -130,7 +130,7 @@ pub(crate) fn http_header_name(text: &str) -> Vec<String> {
     )]
 }
 
-/// An environment variable's name; since 1.32 anything printable but `=`.
+/// The name of an environment variable; since 1.32 anything printable but `=`.
 pub(crate) fn environment_name(text: &str) -> Vec<String> {
     let mut messages = Vec::new();
     if text.is_empty() {
@@ -179,12 +179,12 @@ fn path_segment_prefix(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The messages of `rule` for a whole name or, where `prefix`, for a `generateName`.
+/// The messages of `rule` for a whole name or, with `prefix`, for a `generateName`.
 pub(crate) fn by_rule(rule: NameRule, name: &str, prefix: bool) -> Vec<String> {
     if rule == NameRule::PathSegment {
         return if prefix { path_segment_prefix(name) } else { path_segment(name) };
     }
-    // Upstream replaces the last *two* bytes by an `a`, so "a-" is checked as "a".
+    // Upstream replaces the last *two* bytes by an `a`, so "a-" is validated as "a".
     let masked = (prefix && name.len() > 1 && name.ends_with('-'))
         .then(|| name.get(..name.len() - 2))
         .flatten()

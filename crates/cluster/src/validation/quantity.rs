@@ -1,10 +1,10 @@
-//! Quantities as numbers, to compare and to sign-check them. Their text is already canonical.
+//! Quantities as numbers, for comparing and for checking signs. Their text is already canonical.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
-/// The quantity in billionths, saturating; `None` for what is no quantity.
+/// The quantity in billionths, saturating; `None` if it is not a quantity.
 pub(crate) fn nanos(value: &Value) -> Option<i128> {
     match value {
         Value::Number(number) => parse(&number.to_string()),
@@ -69,7 +69,7 @@ fn parse(text: &str) -> Option<i128> {
     Some(if negative { -size } else { size })
 }
 
-/// How two quantities compare; what is no quantity is zero.
+/// Compares two quantities; anything else counts as zero.
 pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
     nanos(left).unwrap_or_default().cmp(&nanos(right).unwrap_or_default())
 }

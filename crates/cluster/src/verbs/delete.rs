@@ -1,4 +1,4 @@
-//! DELETE of one object or of a selection.
+//! DELETE of one object or of a collection.
 
 use http::Response;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::write::{DeleteOptions, Deleted, Propagation};
 use crate::{decode, metadata};
 
-/// Kinds whose delete is answered with the object rather than with a Status.
+/// Kinds with the object, not a Status, as the response to a delete.
 const RETURNS_DELETED: [(&str, &str); 18] = [
     ("", "namespaces"),
     ("", "persistentvolumeclaims"),
@@ -46,7 +46,7 @@ pub(crate) async fn one(call: &Call) -> Result<Response<Body>, Status> {
     Ok(response)
 }
 
-/// Jobs keep their pods unless told otherwise, which surprises people.
+/// The warning that deleting a Job orphans its pods by default.
 fn warnings(call: &Call, options: &DeleteOptions) -> Vec<String> {
     const KEPT: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
     let job = call.resource.group == "batch" && call.resource.plural == "jobs";
@@ -98,7 +98,7 @@ pub(crate) async fn many(call: &Call) -> Result<Response<Body>, Status> {
     super::list::respond(call, selection)
 }
 
-/// The options of the body, or those of the query where there is no body.
+/// The options of the body, or of the query if there is no body.
 fn options(call: &Call) -> Result<(DeleteOptions, bool), Status> {
     let mut given: Map<String, Value> = Map::new();
     if call.body.is_empty() {

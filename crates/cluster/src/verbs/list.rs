@@ -1,4 +1,4 @@
-//! GET of a collection: consistent, selected, in pages.
+//! GET of a collection: consistent, with selectors, in pages.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -21,7 +21,7 @@ use crate::status::Status;
 use crate::store::Unreadable;
 use crate::table;
 
-/// An object of a list: as it is stored, or made for the version of the request.
+/// An item of a list: as stored, or converted to the version of the request.
 pub(crate) enum Item {
     Stored(Arc<Value>),
     Made(Value),
@@ -38,7 +38,7 @@ impl Deref for Item {
     }
 }
 
-/// What a list found, in the version of the request.
+/// The result of a list, in the version of the request.
 pub(crate) struct Selection {
     pub(crate) items: Vec<Item>,
     revision: u64,
@@ -58,7 +58,7 @@ pub(crate) fn selectors(call: &Call) -> Result<(LabelSelector, FieldSelector), S
     Ok((labels, fields))
 }
 
-/// The prefix of the keys that a request can see.
+/// The key prefix of the request's scope.
 pub(crate) fn prefix(call: &Call) -> String {
     if call.resource.namespaced && !call.info.namespace.is_empty() {
         format!("{}/", call.info.namespace)
@@ -67,7 +67,7 @@ pub(crate) fn prefix(call: &Call) -> String {
     }
 }
 
-/// Finds the objects that a list or delete-collection request means.
+/// Selects the objects of a list or delete-collection request.
 pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
     let (labels, fields) = selectors(call)?;
     let limit = number(call, "limit")?;
@@ -113,7 +113,7 @@ pub(crate) fn select(call: &Call) -> Result<Selection, Status> {
     Ok(Selection { items, revision: listing.revision, continue_token, remaining })
 }
 
-/// The list, in the form that was asked for.
+/// The list, in the requested form.
 pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body>, Status> {
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), selection.revision.to_string().into());
@@ -121,7 +121,7 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
     if let Some(token) = selection.continue_token {
         metadata.insert("continue".to_owned(), token.into());
     } else if resource.shape.is_custom() && call.wanted.form == Form::Object {
-        // Lists of custom objects are maps, not structs that leave empty fields out.
+        // Lists of custom objects are maps in Go, so empty fields are not omitted.
         metadata.insert("continue".to_owned(), "".into());
     }
     if let Some(remaining) = selection.remaining {
@@ -134,13 +134,13 @@ pub(crate) fn respond(call: &Call, selection: Selection) -> Result<Response<Body
             list.insert("kind".to_owned(), resource.list_kind.as_str().into());
             list.insert("apiVersion".to_owned(), resource.api_version().into());
             list.insert("metadata".to_owned(), metadata.into());
-            // Typed lists say the kind once; lists of custom objects with every item.
+            // Typed lists have the kind once; lists of custom objects with every item.
             let names = !resource.shape.is_custom();
             return Ok(body::list(call.wanted.encoding, list, items, names));
         }
         Form::Metadata | Form::MetadataList => {
             let items: Vec<Value> = items.map(table::partial).collect();
-            // An empty list of this kind is null upstream.
+            // Upstream encodes an empty list of this kind as null.
             let items = if items.is_empty() { Value::Null } else { items.into() };
             json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
@@ -173,7 +173,7 @@ fn number(call: &Call, name: &str) -> Result<Option<usize>, Status> {
     }
 }
 
-/// The rules between resourceVersion, resourceVersionMatch and continue.
+/// Validates resourceVersion, resourceVersionMatch and continue together.
 fn check_options(call: &Call) -> Result<(), Status> {
     let matching = call.query.text("resourceVersionMatch");
     let version = call.query.text("resourceVersion");
@@ -239,7 +239,7 @@ fn revision_wanted(call: &Call, token: Option<&Continue>) -> Result<Option<u64>,
     Ok(exact.then_some(version))
 }
 
-/// A resource version of a query.
+/// Parses a resource version of a query.
 pub(crate) fn parse_version(text: &str) -> Result<u64, Status> {
     text.parse().map_err(|_| {
         let why = format!("strconv.ParseUint: parsing {}: invalid syntax", quote(text));
@@ -248,7 +248,7 @@ pub(crate) fn parse_version(text: &str) -> Result<u64, Status> {
     })
 }
 
-/// 504: the revision has not happened yet.
+/// 504: the revision is in the future.
 pub(crate) fn too_large(wanted: u64, current: u64) -> Status {
     let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
     Status::new(504, "Timeout", message).with_details(json!({
@@ -272,10 +272,10 @@ fn explain(call: &Call, why: Unreadable, token: Option<&Continue>, at: Option<u6
     }
 }
 
-/// Where a list goes on.
+/// A continue token.
 #[derive(Debug, PartialEq, Eq)]
 struct Continue {
-    /// The revision of the first page; `None` goes on with what is there now.
+    /// The revision of the first page; `None` continues with the current state.
     revision: Option<u64>,
     /// The last key that was listed, without the prefix.
     start: String,
@@ -284,7 +284,7 @@ struct Continue {
 impl Continue {
     fn encode(&self) -> String {
         let revision = self.revision.map_or(-1, |revision| i64::try_from(revision).unwrap_or(-1));
-        // Upstream starts at the key after the last one: the same with a zero byte behind it.
+        // Upstream starts at the next possible key: the last one with a zero byte appended.
         let token = json!({
             "v": "meta.k8s.io/v1", "rv": revision, "start": format!("{}\u{0}", self.start),
         });

@@ -52,7 +52,7 @@ pub(crate) async fn serve(call: &Call) -> Result<Response<Body>, Status> {
     Ok(response)
 }
 
-/// The kinds of patch that a resource takes; custom kinds have no merge keys.
+/// The patch types of a resource; custom kinds have no strategic merge.
 fn accepted(call: &Call) -> &'static [&'static str] {
     if call.resource.shape.is_custom() {
         &[JSON_PATCH, MERGE_PATCH, APPLY]
@@ -65,7 +65,7 @@ fn check_content_type(call: &Call) -> Result<(), Status> {
     if accepted(call).contains(&call.content_type()) { Ok(()) } else { Err(unsupported(call)) }
 }
 
-/// 415, as the router words it; custom resources have none of their own.
+/// 415: as the router answers for built-in resources, as the handler does for custom ones.
 fn unsupported(call: &Call) -> Status {
     if call.resource.shape.is_custom() {
         return Status::unsupported_media_type(format!(
@@ -76,7 +76,7 @@ fn unsupported(call: &Call) -> Status {
     Status::unsupported_media_type("415: Unsupported Media Type").with_details(json!({}))
 }
 
-/// The rules of `PatchOptions`.
+/// Validates `PatchOptions`.
 fn check_options(call: &Call) -> Result<(), Status> {
     let applies = call.content_type() == APPLY;
     let mut errors = Vec::new();
@@ -115,7 +115,7 @@ fn check_options(call: &Call) -> Result<(), Status> {
     }
 }
 
-/// An object with the request's patch applied; not yet typed again.
+/// Applies the request's patch to an object; the result is not yet decoded.
 pub(crate) fn patched(call: &Call, object: &Value) -> Result<Value, Status> {
     let document = Document::parse(&call.body).map_err(|why| {
         Status::bad_request(if call.content_type() == STRATEGIC {
@@ -149,7 +149,7 @@ pub(crate) fn patched(call: &Call, object: &Value) -> Result<Value, Status> {
     result.map_err(refused)
 }
 
-/// What the server answers to a patch that cannot be applied.
+/// The error of a patch that cannot be applied.
 fn refused(error: PatchError) -> Status {
     match error {
         PatchError::Malformed(message) => Status::bad_request(message),
@@ -166,7 +166,7 @@ fn refused(error: PatchError) -> Status {
     }
 }
 
-/// A patched object as its type again, with defaults.
+/// Decodes a patched object again, with defaults.
 fn retyped(
     call: &Call,
     object: &Value,
@@ -175,10 +175,10 @@ fn retyped(
 ) -> Result<Value, Status> {
     let resource = &call.resource;
     let strategic = call.content_type() == STRATEGIC;
-    // Complaints show what was patched: the object, or of a strategic merge the patch.
+    // Errors show what was patched: the object, or for a strategic merge the patch.
     let shown = || {
         if strategic {
-            // The body was read once already.
+            // The body has been parsed once already.
             let patch = Document::parse(&call.body).map(Document::into_value).unwrap_or_default();
             patch::go_value(&patch)
         } else {
@@ -218,7 +218,7 @@ fn retyped(
     decode::finish(resource, decoded, Vec::new(), validation, warnings)
 }
 
-/// Server-side apply: merges, or creates what is not there.
+/// Server-side apply: merges, or creates a missing object.
 async fn apply(
     call: &Call,
     dry_run: bool,
@@ -262,7 +262,7 @@ async fn apply(
     Ok((written, 200))
 }
 
-/// The applied configuration, checked against the URL.
+/// The applied configuration, validated against the URL.
 fn configuration(
     call: &Call,
     validation: FieldValidation,
@@ -291,7 +291,7 @@ fn configuration(
             let why = convert(&duplicate);
             return Err(Status::bad_request(format!("error strict decoding YAML: {why}")));
         }
-        // One warning a line, without the heading.
+        // One warning per line, without the heading.
         let text = duplicate.to_string();
         warnings.extend(text.lines().skip(1).map(|line| line.trim().to_owned()));
     }

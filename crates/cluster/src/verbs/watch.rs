@@ -1,4 +1,4 @@
-//! GET of a collection that goes on: the state first if it was asked for, then every change.
+//! GET of a collection with `watch`: the initial state if requested, then every change.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::store::watch::{Ended, Watch};
 use crate::store::{Change, Event};
 use crate::table::{self, Include};
 
-/// Bookmarks come about this often.
+/// The interval of bookmarks.
 const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
-/// A watch without a timeout of its own lasts this long, up to twice.
+/// The shortest timeout, in seconds, of a watch that sets none; the longest is twice that.
 const SHORTEST_TIMEOUT: u64 = 1800;
 
 pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
@@ -79,8 +79,8 @@ pub(crate) fn serve(call: &Arc<Call>) -> Result<Response<Body>, Status> {
     let watch = match store.watch(&call.resource.storage, from) {
         Ok(watch) => watch,
         Err(ended) => {
-            // As upstream's cache does: the stream begins, and its first event says that it is over.
-            // Clients take a 410 before the stream for a failure to be tried again as it is.
+            // As upstream's cache does: the stream begins, and its first event is the error. Clients treat a 410
+            // before the stream as a failure to be retried unchanged.
             let lines = match ended {
                 Ended::Closed => Vec::new(),
                 Ended::Expired(oldest) => {
@@ -119,7 +119,7 @@ fn expired(from: u64, oldest: u64) -> Status {
     Status::expired(format!("too old resource version: {from} ({oldest})"))
 }
 
-/// The rules between sendInitialEvents, resourceVersion and resourceVersionMatch.
+/// Validates sendInitialEvents, resourceVersion and resourceVersionMatch together.
 fn check_options(call: &Call) -> Result<(), Status> {
     let matching = call.query.text("resourceVersionMatch");
     let initial = call.query.get("sendInitialEvents");
@@ -154,7 +154,7 @@ fn check_options(call: &Call) -> Result<(), Status> {
     }
 }
 
-/// How events are written.
+/// The encoding of events.
 struct EventForm {
     call: Arc<Call>,
     include: Include,
@@ -269,7 +269,7 @@ impl Stream {
         }
     }
 
-    /// An object that starts to match is added, one that stops is deleted.
+    /// Translates an event: an object that starts to match is added, one that stops is deleted.
     fn translate(&mut self, event: &Event) {
         if !event.key.starts_with(&self.prefix) {
             return;
@@ -300,7 +300,7 @@ impl Stream {
                 self.pending.push_back(line);
             }
             (true, false) => {
-                // The state that still matched, at the revision at which it stopped to.
+                // The last state that matched, at the revision at which it stopped matching.
                 let mut last = before.map(std::borrow::Cow::into_owned).unwrap_or_default();
                 crate::metadata::set(
                     &mut last,

@@ -12,12 +12,12 @@ use crate::status::Status;
 use crate::store::Refused;
 use crate::{managed, metadata, validation};
 
-/// How often a generated name that is taken is drawn anew.
+/// The number of attempts to generate a free name.
 const NAME_TRIES: usize = 8;
 /// The longest prefix of a generated name; five letters follow.
 const LONGEST_PREFIX: usize = 58;
 
-/// What only the server sets; an author's values are dropped before anything else looks.
+/// Fields that only the server sets; a client's values are dropped first.
 const SYSTEM_FIELDS: [&str; 6] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -28,8 +28,8 @@ const SYSTEM_FIELDS: [&str; 6] = [
 ];
 
 impl Writer<'_> {
-    /// Files a new object that has been decoded and defaulted. With `apply`, ownership has been
-    /// settled by the caller.
+    /// Stores a new object that has been decoded and defaulted. With `owned`, the caller has already set
+    /// the managed fields (server-side apply).
     pub(crate) async fn create(&self, object: Value, owned: bool) -> Result<Written, Status> {
         let mut object = object;
         self.check_namespace(&mut object)?;
@@ -112,7 +112,7 @@ impl Writer<'_> {
         }
     }
 
-    /// 409: the name is taken, perhaps by an object that is on its way out.
+    /// 409: the name is taken, perhaps by an object that is being deleted.
     fn taken(&self, name: &str) -> Status {
         let resource = self.resource;
         let mut status = Status::already_exists(&resource.group, &resource.plural, name);
@@ -127,7 +127,7 @@ impl Writer<'_> {
         status
     }
 
-    /// The namespace of the object is the one of the request; one that means nothing is dropped.
+    /// Requires the object's namespace to be the request's; drops it for cluster-scoped kinds.
     pub(crate) fn check_namespace(&self, object: &mut Value) -> Result<(), Status> {
         if !self.resource.namespaced {
             metadata::set(object, "namespace", Value::Null);

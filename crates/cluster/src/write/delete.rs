@@ -12,7 +12,7 @@ use crate::metadata;
 use crate::status::Status;
 use crate::store::{Refused, Stored};
 
-/// What becomes of the things an object owns.
+/// The propagation policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Propagation {
     Orphan,
@@ -20,30 +20,30 @@ pub(crate) enum Propagation {
     Foreground,
 }
 
-/// The wishes of a delete request.
+/// The options of a delete request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace_period: Option<i64>,
     pub(crate) propagation: Option<Propagation>,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
-    /// The old way to say propagation, which changes the code of the answer.
+    /// The deprecated form of the policy, which changes the code of the response.
     pub(crate) orphan_dependents: Option<bool>,
 }
 
 impl DeleteOptions {
-    /// Whether a lingering object is answered with 202, as for `orphanDependents: false`.
+    /// Whether an object that remains is answered with 202, as for `orphanDependents: false`.
     pub(crate) fn old_style_foreground(&self) -> bool {
         self.orphan_dependents == Some(false)
     }
 }
 
-/// What a delete did.
+/// The result of a delete.
 #[derive(Debug)]
 pub(crate) enum Deleted {
-    /// The object is gone; this was its last state.
+    /// The object is removed; this was its last state.
     Gone(Arc<Value>),
-    /// The object lingers until finalizers are removed or the grace period is over.
+    /// The object remains until finalizers are removed or the grace period is over.
     Lingers(Arc<Value>),
 }
 
@@ -52,7 +52,7 @@ pub(crate) const ORPHAN: &str = "orphan";
 const RACE_TRIES: usize = 32;
 
 impl Writer<'_> {
-    /// Deletes, or begins to.
+    /// Deletes an object, or begins to.
     pub(crate) async fn delete(
         &self,
         name: &str,
@@ -74,7 +74,7 @@ impl Writer<'_> {
     }
 
     fn check_delete(&self, name: &str, options: &DeleteOptions, old: &Value) -> Result<(), Status> {
-        // Upstream names the kind here, not the resource.
+        // Upstream's message has the kind here, not the resource.
         let conflict =
             |why: &str| Err(Status::conflict(&self.resource.group, &self.resource.kind, name, why));
         if let Some(uid) = &options.uid
@@ -152,7 +152,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The finalizers that the propagation policy asks for, beside those of others.
+    /// The finalizers that the propagation policy adds, beside existing ones.
     fn finalizers_after<'o>(&self, options: &DeleteOptions, old: &'o Value) -> Vec<&'o str> {
         let had: Vec<&str> = metadata::finalizers(old).collect();
         let wants = match options.propagation {
@@ -172,7 +172,7 @@ impl Writer<'_> {
         out
     }
 
-    /// Kinds older than the garbage collector leave what they own behind.
+    /// Whether the kind orphans dependents by default, as kinds older than the garbage collector do.
     fn orphans_by_default(&self) -> bool {
         matches!(
             (self.resource.group.as_str(), self.resource.plural.as_str()),
@@ -180,7 +180,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Seconds until the object may go. A second delete can only shorten the first one's.
+    /// The grace period in seconds. A second delete can only shorten it.
     fn grace(&self, options: &DeleteOptions, old: &Value) -> i64 {
         let Some(own) = self.resource.hooks.grace_period(old) else { return 0 };
         let wanted = options.grace_period.unwrap_or(own).max(0);
@@ -201,7 +201,7 @@ impl Writer<'_> {
             .checked_add(Duration::from_secs(u64::try_from(grace).unwrap_or_default()))
             .unwrap_or(jiff::Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", time::format_seconds(moment));
-        // Namespaces are not deleted by the generic code upstream, which shows here.
+        // Upstream deletes namespaces by other code than the generic one, which is visible here.
         let is_namespace = self.resource.group.is_empty() && self.resource.plural == "namespaces";
         if !is_namespace {
             metadata::set(object, "deletionGracePeriodSeconds", grace);

@@ -1,5 +1,5 @@
-//! Guarded update: whatever a PUT, a patch, an apply or a controller wants, done to the newest
-//! object, once.
+//! Guarded update: applies a PUT, a patch, an apply or a controller's change to the newest object,
+//! exactly once.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::status::Status;
 use crate::store::{Refused, Stored};
 use crate::{managed, metadata, validation};
 
-/// What the caller takes for granted about the stored object.
+/// The caller's assumption about the stored object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Precondition {
-    /// The object carries the version it was made from; without one the update is unconditional
-    /// where the kind allows that (PUT).
+    /// The object carries the resource version it was made from; without one the update is
+    /// unconditional, if the kind allows that (PUT).
     FromObject,
-    /// The object was computed from the newest one; only a version that the author wrote into it
-    /// can clash (patches).
+    /// The object was computed from the newest one; it conflicts only if the client set another
+    /// resource version in it (patches).
     Computed,
 }
 
-/// How often a lost race is run again before the caller is told.
+/// The number of attempts after concurrent writes, before the caller gets a conflict.
 const RACE_TRIES: usize = 32;
 
 impl Writer<'_> {
-    /// Replaces the object called `name` by what `compute` makes of it. `compute` sees the stored
-    /// object in the version of the request, and runs again if somebody else wrote in between.
-    /// With `owned`, `compute` has settled the ownership of fields itself (server-side apply).
+    /// Replaces the object `name` by the result of `compute`, which gets the stored object in the version
+    /// of the request, and runs again after a concurrent write. With `owned`, `compute` has set the
+    /// managed fields itself (server-side apply).
     pub(crate) async fn update(
         &self,
         name: &str,
@@ -53,7 +53,7 @@ impl Writer<'_> {
         Err(Status::modified(&resource.group, &resource.plural, name))
     }
 
-    /// One try; `None` means that the race was lost and may be run again.
+    /// One attempt; `None` means that another write came in between.
     async fn update_once(
         &self,
         name: &str,
@@ -79,7 +79,7 @@ impl Writer<'_> {
         let warnings = resource.hooks.warnings(&object, Some(old));
         resource.shape.settle(&mut object);
         managed::revert_times(old, &mut object);
-        // What reading has filled in is written with the first update.
+        // The first update writes what defaulting on read has filled in.
         let settled = !resource.hooks.defaults_on_read() || *stored.value == *old;
         if object == *old && settled {
             return Ok(Some(Written { object: Arc::new(old.clone()), warnings }));
@@ -97,7 +97,7 @@ impl Writer<'_> {
         }
         let key = self.key(name);
         let result = if gone {
-            // Whoever removes the last finalizer gets back what they sent, not the deletion.
+            // The update that removes the last finalizer is answered with the object as sent, not as deleted.
             self.state
                 .store
                 .delete(&resource.storage, &key, stored.revision)
@@ -131,7 +131,7 @@ impl Writer<'_> {
     ) -> Result<(), Status> {
         let resource = self.resource;
         let given_uid = metadata::uid(object);
-        // A patch that changes the uid fails validation; a PUT names an object that is gone.
+        // A patch that changes the uid fails validation; a PUT means an object that is gone.
         let meant = precondition == Precondition::FromObject && !given_uid.is_empty();
         if meant && given_uid != metadata::uid(old) {
             let why = format!(
@@ -147,7 +147,7 @@ impl Writer<'_> {
             {
                 let path = Path::new("metadata").child("resourceVersion");
                 let error = FieldError::invalid(&path, 0, "must be specified for an update");
-                // Upstream names the resource where elsewhere it names the kind.
+                // Upstream's message has the resource here, elsewhere the kind.
                 return Err(Status::invalid(&resource.group, &resource.plural, name, &[error]));
             }
             return Ok(());
@@ -163,7 +163,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Puts back what this endpoint may not change, and lets the kind do the same.
+    /// Restores fields that this endpoint may not change; the kind's hook does the same.
     fn prepare(&self, object: &mut Value, old: &Value) -> Result<(), Status> {
         let resource = self.resource;
         if !resource.namespaced {
@@ -174,7 +174,7 @@ impl Writer<'_> {
             metadata::copy(object, old, "uid");
         }
         metadata::copy(object, old, "creationTimestamp");
-        // Left out means unchanged; anything else is for validation to refuse.
+        // Absent means unchanged; validation rejects anything else.
         for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
             if metadata::of(object).get(field).is_none_or(Value::is_null) {
                 metadata::copy(object, old, field);
@@ -213,12 +213,12 @@ impl Writer<'_> {
             old.get("metadata").unwrap_or(&null),
             &root,
         );
-        // Upstream's strategies check the metadata once more; messages are told once, causes twice.
+        // Upstream's strategies validate the metadata once more; messages appear once, causes twice.
         errors.extend(errors.clone());
         let context = self.context();
         errors.extend(match self.subresource {
             "status" => resource.hooks.validate_status_update(&context, object, old),
-            // A scheduler sets what nobody else may change.
+            // A binding sets fields that are otherwise immutable.
             "binding" => Vec::new(),
             _ => resource.hooks.validate_update(&context, object, old),
         });
@@ -226,8 +226,8 @@ impl Writer<'_> {
     }
 }
 
-/// `/status` changes the status; of custom objects nothing else, of built-in ones labels,
-/// annotations and the like as well.
+/// Restores everything but the status; of built-in kinds, labels, annotations and other metadata may
+/// change as well.
 fn keep_all_but_status(object: &mut Value, old: &Value, custom: bool) {
     let Some(fields) = object.as_object_mut() else { return };
     let Some(old_fields) = old.as_object() else { return };

@@ -1,4 +1,4 @@
-//! Tables for the evaluator, and a law.
+//! Tables for the evaluator, and a property test.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ fn rules_allow_what_all_of_their_lists_fit() {
 }
 
 #[test]
-fn bindings_count_where_they_are_for_whom_they_name() {
+fn bindings_apply_to_their_subjects_in_their_namespace() {
     let pods = json!([{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]);
     let user = |name: &str| json!([{"kind": "User", "name": name}]);
     let store = store_with(&[
@@ -292,7 +292,7 @@ fn a_decision_sees_every_write_before_it() {
 }
 
 #[test]
-fn what_is_missing_to_hand_rules_on_is_told_in_one_line_each() {
+fn rights_that_are_missing_to_grant_rules_are_listed_one_per_line() {
     let held = json!([
         {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "*/scale"]},
         {"verbs": ["*"], "apiGroups": ["apps"], "resources": ["*"]},
@@ -332,7 +332,7 @@ fn what_is_missing_to_hand_rules_on_is_told_in_one_line_each() {
     }
 }
 
-/// A few words, so that rules and questions meet.
+/// A few names, so that rules and requests match often.
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     proptest::sample::select(words)
 }

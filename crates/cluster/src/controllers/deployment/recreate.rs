@@ -1,4 +1,4 @@
-//! Recreate: nothing new before the last old pod is gone.
+//! Recreate: no new pod before the last old pod is gone.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
-//! Revisions: which ReplicaSet is that of the present template, and what its number is.
+//! Revisions: the ReplicaSet of the current template, and its number.
 
 use serde_json::{Map, Value, json};
 
-use super::{Pass, Sets, TELLER, key_of_set, replicas_of};
+use super::{Pass, SOURCE, Sets, key_of_set, replicas_of};
 use crate::controllers::recorder::NewEvent;
 use crate::controllers::{condition, hash, pods};
 use crate::status::Status;
@@ -14,11 +14,11 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 const HISTORY: &str = "deployment.kubernetes.io/revision-history";
 pub(super) const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
 pub(super) const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
-/// How many letters the history of revisions may have.
+/// The longest revision history annotation.
 const HISTORY_LIMIT: usize = 2000;
-/// How long names of ReplicaSets may be.
+/// The longest name of a ReplicaSet.
 const NAME_LIMIT: usize = 253;
-/// Annotations of a Deployment that its ReplicaSets do not take over.
+/// Annotations of a Deployment that are not copied to its ReplicaSets.
 const KEPT_BACK: [&str; 6] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
@@ -28,7 +28,7 @@ const KEPT_BACK: [&str; 6] = [
     "deprecated.deployment.rollback.to",
 ];
 
-/// The revision of a ReplicaSet; 0 where it has none.
+/// The revision of a ReplicaSet; 0 if it has none.
 pub(super) fn number(set: &Value) -> i64 {
     metadata::entry(set, "annotations", REVISION)
         .and_then(|revision| revision.parse().ok())
@@ -36,8 +36,8 @@ pub(super) fn number(set: &Value) -> i64 {
 }
 
 impl Pass<'_> {
-    /// Finds the ReplicaSet of the present template, or makes it where wanted, and brings its
-    /// revision and that of the Deployment up to date.
+    /// Finds the ReplicaSet of the current template, or creates it if requested, and updates its
+    /// revision and that of the Deployment.
     pub(super) async fn sync_revision(
         &mut self,
         sets: Vec<Value>,
@@ -57,7 +57,7 @@ impl Pass<'_> {
         Ok(Sets { new, old })
     }
 
-    /// Updates the annotations of the present ReplicaSet.
+    /// Updates the annotations of the current ReplicaSet.
     async fn keep_up(&mut self, set: Value, next: i64) -> Result<Value, Status> {
         let mut wanted = set.clone();
         let least = value::number(&self.deployment, "spec.minReadySeconds");
@@ -66,7 +66,7 @@ impl Pass<'_> {
             let annotations = wanted["metadata"]["annotations"].clone();
             let written = self
                 .control
-                .update(TELLER.actor, &key_of_set(&set), "", &mut |set| {
+                .update(SOURCE.actor, &key_of_set(&set), "", &mut |set| {
                     metadata::set(set, "annotations", annotations.clone());
                     set["spec"]["minReadySeconds"] = least.into();
                 })
@@ -96,7 +96,7 @@ impl Pass<'_> {
         Ok(wanted)
     }
 
-    /// Makes the ReplicaSet of the present template.
+    /// Creates the ReplicaSet of the current template.
     async fn create_set(&mut self, old: &[Value], next: i64) -> Result<Value, Status> {
         let deployment = &self.deployment;
         let name = metadata::name(deployment);
@@ -129,7 +129,7 @@ impl Pass<'_> {
         let name = metadata::name(&set).to_owned();
         let sets = GroupResource::new("apps", "replicasets");
         let created =
-            self.control.create(TELLER.actor, &sets, &self.key.namespace, set.clone()).await;
+            self.control.create(SOURCE.actor, &sets, &self.key.namespace, set.clone()).await;
         let created = match created {
             Ok(created) => created,
             Err(status) if status.reason == "AlreadyExists" => {
@@ -140,15 +140,15 @@ impl Pass<'_> {
             }
             Err(status) => {
                 if !pods::namespace_ends(&status) {
-                    self.tell_failed_create(&name, &status).await;
+                    self.record_failed_create(&name, &status).await;
                 }
                 return Err(status);
             }
         };
         if replicas > 0 {
             let message = format!("Scaled up replica set {name} from 0 to {replicas}");
-            let word = NewEvent::normal("ScalingReplicaSet", &message);
-            self.control.tell(TELLER, &self.deployment, word).await;
+            let event = NewEvent::normal("ScalingReplicaSet", &message);
+            self.control.record(SOURCE, &self.deployment, event).await;
         }
         let mut changed = self.set_revision(&next.to_string());
         if self.has_deadline() {
@@ -165,7 +165,7 @@ impl Pass<'_> {
         Ok(created.as_ref().clone())
     }
 
-    async fn tell_failed_create(&mut self, name: &str, status: &Status) {
+    async fn record_failed_create(&mut self, name: &str, status: &Status) {
         let reason = "ReplicaSetCreateError";
         let message = format!("Failed to create new replica set \"{name}\": {status}");
         if self.has_deadline() {
@@ -174,10 +174,10 @@ impl Pass<'_> {
             condition::set_progress(status, "Progressing", "False", reason, &message, &now);
             let _ = self.write_status().await;
         }
-        self.control.tell(TELLER, &self.deployment, NewEvent::warning(reason, &message)).await;
+        self.control.record(SOURCE, &self.deployment, NewEvent::warning(reason, &message)).await;
     }
 
-    /// Sets the revision annotation of the Deployment; tells whether that changed anything.
+    /// Sets the revision annotation of the Deployment; returns whether it changed.
     fn set_revision(&mut self, revision: &str) -> bool {
         if metadata::entry(&self.deployment, "annotations", REVISION) == Some(revision) {
             return false;
@@ -186,7 +186,7 @@ impl Pass<'_> {
         true
     }
 
-    /// Gives a ReplicaSet the annotations of the Deployment and its revision.
+    /// Copies the Deployment's annotations and its revision to a ReplicaSet.
     fn annotate(&self, set: &mut Value, next: i64) -> bool {
         let mut changed = false;
         for (key, text) in value::entries(&self.deployment, "metadata.annotations") {
@@ -219,7 +219,7 @@ impl Pass<'_> {
         true
     }
 
-    /// Writes down for which size of the Deployment a ReplicaSet was sized.
+    /// Sets the annotations `desired-replicas` and `max-replicas` of a ReplicaSet.
     pub(super) fn annotate_size(&self, set: &mut Value) -> bool {
         let mut changed = false;
         let sizes = [(DESIRED, self.replicas()), (MAXIMUM, self.replicas() + self.max_surge())];
@@ -242,7 +242,7 @@ fn annotate(object: &mut Value, key: &str, text: &str) {
     }
 }
 
-/// Labels with the hash among them.
+/// The labels with the hash label added.
 fn with(labels: &Value, hash: &str) -> Value {
     let mut labels = labels.as_object().cloned().unwrap_or_default();
     labels.insert(HASH_LABEL.to_owned(), hash.into());

@@ -1,4 +1,4 @@
-//! Rolling update: up with the new, down with the old, within the bounds.
+//! Rolling update: scales the new ReplicaSet up and old ones down, within `maxSurge` and `maxUnavailable`.
 
 use super::{Next, Pass, Sets, available_of, replicas_of, share};
 use crate::status::Status;
@@ -17,7 +17,7 @@ impl Pass<'_> {
         self.sync_rollout_status(&sets).await
     }
 
-    /// The size that a new ReplicaSet of size `size` may have while all have `total` together.
+    /// The replicas that the new ReplicaSet, now of `size`, may have while all have `total` together.
     pub(super) fn new_replicas(&self, total: i64, size: i64) -> i64 {
         if !self.is_rolling() {
             return self.replicas();
@@ -59,7 +59,7 @@ impl Pass<'_> {
             return Ok(false);
         }
         let mut shrunk = 0;
-        // Unhealthy replicas first: they are no loss.
+        // Unhealthy replicas first: removing them costs no availability.
         for set in &mut sets.old {
             let unhealthy = replicas_of(set) - available_of(set);
             if shrunk >= spare || unhealthy <= 0 {

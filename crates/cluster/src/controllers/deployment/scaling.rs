@@ -1,16 +1,16 @@
-//! Sizes: scaling a Deployment between rollouts and in the midst of one, and forgetting the past.
+//! Scaling a Deployment, also during a rollout, and deleting old ReplicaSets.
 
 use serde_json::Value;
 
 use super::revision::{self, DESIRED, MAXIMUM};
-use super::{Next, Pass, Sets, TELLER, UNLIMITED, available_of, key_of_set, replicas_of};
+use super::{Next, Pass, SOURCE, Sets, UNLIMITED, available_of, key_of_set, replicas_of};
 use crate::controllers::recorder::NewEvent;
 use crate::status::Status;
 use crate::write::DeleteOptions;
 use crate::{metadata, value};
 
 impl Pass<'_> {
-    /// Whether the Deployment was given another size than its ReplicaSets were sized for.
+    /// Whether `spec.replicas` differs from the size that the ReplicaSets were scaled for.
     pub(super) fn is_scaling(&self, sets: &[Value]) -> bool {
         sets.iter()
             .filter(|set| replicas_of(set) > 0)
@@ -18,7 +18,7 @@ impl Pass<'_> {
             .any(|desired| desired != self.replicas())
     }
 
-    /// Brings the ReplicaSets to the size of the Deployment without rolling anything out.
+    /// Scales the ReplicaSets to the Deployment's size without a rollout.
     pub(super) async fn scale(&mut self, owned: Vec<Value>) -> Result<Next, Status> {
         let mut sets = self.sync_revision(owned, false).await?;
         self.scale_sets(&mut sets).await?;
@@ -52,7 +52,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Spreads a change of size over the ReplicaSets by their size.
+    /// Distributes a change of size over the ReplicaSets in proportion to their size.
     async fn scale_by_share(&mut self, sets: &mut Sets) -> Result<(), Status> {
         let allowed = if self.replicas() > 0 { self.replicas() + self.max_surge() } else { 0 };
         let before = value::number(&self.deployment, "status.replicas");
@@ -87,7 +87,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// By how much a ReplicaSet grows when the Deployment does, in proportion.
+    /// The proportional growth of a ReplicaSet when the Deployment grows.
     fn fraction(&self, set: &Value, before: i64) -> i64 {
         let size = replicas_of(set);
         if self.replicas() == 0 {
@@ -105,7 +105,7 @@ impl Pass<'_> {
         (2 * size * most + most_before) / (2 * most_before) - size
     }
 
-    /// Gives a ReplicaSet another size; tells whether it had a different one.
+    /// Scales a ReplicaSet; returns whether its size changed.
     pub(super) async fn resize(&self, set: &mut Value, size: i64) -> Result<bool, Status> {
         if replicas_of(set) == size {
             return Ok(false);
@@ -120,7 +120,7 @@ impl Pass<'_> {
         }
         let written = self
             .control
-            .update(TELLER.actor, &key_of_set(set), "", &mut |set| {
+            .update(SOURCE.actor, &key_of_set(set), "", &mut |set| {
                 set["spec"]["replicas"] = size.into();
                 self.annotate_size(set);
             })
@@ -132,8 +132,8 @@ impl Pass<'_> {
         let direction = if before < size { "up" } else { "down" };
         let name = metadata::name(set);
         let message = format!("Scaled {direction} replica set {name} from {before} to {size}");
-        let word = NewEvent::normal("ScalingReplicaSet", &message);
-        self.control.tell(TELLER, &self.deployment, word).await;
+        let event = NewEvent::normal("ScalingReplicaSet", &message);
+        self.control.record(SOURCE, &self.deployment, event).await;
         Ok(true)
     }
 
@@ -157,7 +157,7 @@ impl Pass<'_> {
                 continue;
             }
             let (key, options) = (key_of_set(set), DeleteOptions::default());
-            match self.control.delete(TELLER.actor, &key, options, metadata::uid(set)).await {
+            match self.control.delete(SOURCE.actor, &key, options, metadata::uid(set)).await {
                 Err(status) if status.code != 404 => return Err(status),
                 _ => {}
             }
@@ -166,7 +166,7 @@ impl Pass<'_> {
     }
 }
 
-/// The only ReplicaSet with replicas; if there is none, the latest.
+/// The only ReplicaSet with replicas; without one, the latest.
 fn active_or_latest(sets: &mut Sets) -> Option<&mut Value> {
     match sets.all().filter(|set| replicas_of(set) > 0).count() {
         0 if sets.new.is_some() => sets.new.as_mut(),

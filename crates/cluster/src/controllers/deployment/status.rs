@@ -9,7 +9,7 @@ use crate::controllers::condition;
 use crate::status::Status;
 use crate::{metadata, value};
 
-/// What the deadline is checked late by, because times in a status have no fractions.
+/// The delay of the deadline check, because times in a status have no fractions.
 const SLACK: Duration = Duration::from_secs(1);
 
 impl Pass<'_> {
@@ -64,7 +64,7 @@ impl Pass<'_> {
         status
     }
 
-    /// Counts only; for when nothing is rolled out.
+    /// Updates the counts only, when there is no rollout.
     pub(super) async fn sync_status(&mut self, sets: &Sets) -> Result<(), Status> {
         let status = self.calculate(sets);
         if value::same(&status, &self.deployment["status"]) {
@@ -74,7 +74,7 @@ impl Pass<'_> {
         self.write_status().await
     }
 
-    /// Counts and progress.
+    /// Updates counts and progress.
     pub(super) async fn sync_rollout_status(&mut self, sets: &Sets) -> Result<Next, Status> {
         let mut status = self.calculate(sets);
         if !self.has_deadline() {
@@ -152,7 +152,7 @@ impl Pass<'_> {
         }
     }
 
-    /// When the deadline is to be checked, if there is one to be missed.
+    /// When to check the progress deadline, if there is one.
     fn next_check(&self) -> Next {
         let status = &self.deployment["status"];
         let Some(current) = condition::find(status, "Progressing") else { return Next::Wait };
@@ -178,7 +178,7 @@ fn progressed(old: &Value, new: &Value) -> bool {
         || grew("availableReplicas")
 }
 
-/// Why pods could not be made; the present ReplicaSet's word comes first.
+/// Why pods could not be created; the current ReplicaSet's condition comes first.
 fn replica_failure(sets: &Sets) -> Option<&Value> {
     sets.new
         .iter()

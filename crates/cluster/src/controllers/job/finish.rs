@@ -1,16 +1,16 @@
-//! When a Job is over, and how that is said.
+//! The end of a Job: conditions `Complete` and `Failed`.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::indexes::Indexes;
-use super::{Look, Pods, TELLER};
+use super::{Look, Pods, SOURCE};
 use crate::controllers::recorder::NewEvent;
 use crate::controllers::{condition, pods};
 use crate::value;
 
-/// How a Job ends.
+/// The result of a Job.
 pub(super) struct Verdict {
     succeeds: bool,
     reason: &'static str,
@@ -34,7 +34,7 @@ const TOO_LATE: Verdict = Verdict {
 };
 
 impl Look<'_> {
-    /// Whether the Job is over, and if not, when its deadline is.
+    /// The result of a finished Job; otherwise when its deadline is.
     pub(super) fn verdict(
         &self,
         status: &Value,
@@ -79,8 +79,8 @@ impl Look<'_> {
         (reached.then_some(REACHED), check)
     }
 
-    /// Writes the end down: first what it will be, and once no pod is left that it is so. Tells
-    /// whether the Job is over now.
+    /// Sets the conditions: first `SuccessCriteriaMet` or `FailureTarget`, and once no pod is left the
+    /// final one. Returns whether the Job is finished now.
     pub(super) fn conclude(&self, status: &mut Value, verdict: &Verdict, leaving: usize) -> bool {
         let now = self.control.now();
         let (target, end) = if verdict.succeeds {
@@ -101,13 +101,13 @@ impl Look<'_> {
         true
     }
 
-    pub(super) async fn tell_end(&self, verdict: &Verdict) {
-        let word = if verdict.succeeds {
+    pub(super) async fn record_end(&self, verdict: &Verdict) {
+        let event = if verdict.succeeds {
             NewEvent::normal("Completed", "Job completed")
         } else {
             NewEvent::warning(verdict.reason, verdict.message)
         };
-        self.control.tell(TELLER, &self.job, word).await;
+        self.control.record(SOURCE, &self.job, event).await;
     }
 }
 

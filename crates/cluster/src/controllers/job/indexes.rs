@@ -1,4 +1,4 @@
-//! Indexed Jobs: which indexes are done, as text such as `0-2,5`.
+//! Indexed Jobs: the completed indexes, as text such as `0-2,5`.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) struct Indexes {
 }
 
 impl Indexes {
-    /// The indexes that a Job's status says are done; none for Jobs without.
+    /// The completed indexes of a Job's status; empty for Jobs that are not indexed.
     pub(super) fn of(job: &Value) -> Self {
         let used = value::text(job, "spec.completionMode") == "Indexed";
         let total = value::int(job, "spec.completions").filter(|_| used);
@@ -31,12 +31,12 @@ impl Indexes {
         self.total.is_some_and(|total| (0..total).all(|index| self.done.contains(&index)))
     }
 
-    /// Adds the indexes of pods that have succeeded.
+    /// Adds the indexes of succeeded pods.
     pub(super) fn take(&mut self, pods: &[Object]) {
         self.done.extend(pods.iter().filter_map(|pod| index_of(pod)));
     }
 
-    /// Writes what is done into a status.
+    /// Writes the completed indexes into a status.
     pub(super) fn write(&self, status: &mut Value) {
         if self.done.is_empty() {
             return;
@@ -45,7 +45,7 @@ impl Indexes {
         status["succeeded"] = self.done.len().into();
     }
 
-    /// The first indexes that nobody works on.
+    /// The first indexes without an active or succeeded pod.
     pub(super) fn free(&self, active: &[Object], count: usize) -> Vec<i64> {
         let busy: BTreeSet<i64> = active.iter().filter_map(|pod| index_of(pod)).collect();
         (0..self.total.unwrap_or(0))
@@ -59,7 +59,7 @@ fn index_of(pod: &Value) -> Option<i64> {
     metadata::entry(pod, "annotations", INDEX)?.parse().ok()
 }
 
-/// Gives a pod its index: annotation, label, and a variable in each container.
+/// Sets a pod's index: annotation, label, and a variable in each container.
 pub(super) fn mark(pod: &mut Value, key: &str, index: i64) {
     for map in ["annotations", "labels"] {
         if !pod["metadata"][map].is_object() {

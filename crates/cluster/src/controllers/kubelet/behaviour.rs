@@ -1,19 +1,19 @@
-//! How a simulated pod behaves: by itself well, otherwise as its annotation says.
+//! The behaviour of a simulated pod: it starts and becomes ready, unless its annotation says otherwise.
 //!
-//! The annotation `sluice.dev/simulate` holds words, separated by commas:
+//! The annotation `sluice.dev/simulate` holds keywords, separated by commas:
 //!
-//! | word               | what happens                                                          |
+//! | keyword            | what happens                                                          |
 //! |--------------------|-----------------------------------------------------------------------|
 //! | `image-pull-error` | no image can be pulled: `ErrImagePull`, then `ImagePullBackOff`       |
-//! | `crash-loop`       | containers end with code 1 soon after start, again and again          |
+//! | `crash-loop`       | containers exit with code 1 soon after each start                     |
 //! | `oom-killed`       | the same with code 137 and reason `OOMKilled`                         |
 //! | `never-ready`      | containers run, readiness probes fail                                 |
-//! | `ready-after=30s`  | containers turn ready that long after start                           |
-//! | `run-for=10s`      | containers end after that time; `run-for=forever`: never by themselves |
-//! | `exit=1`           | the code containers end with; without `run-for` they end soon         |
-//! | `slow-stop`        | containers ignore the request to stop and use up their grace period   |
+//! | `ready-after=30s`  | containers become ready that long after start                         |
+//! | `run-for=10s`      | containers exit after that time; `run-for=forever`: never             |
+//! | `exit=1`           | the exit code; without `run-for` containers exit soon                 |
+//! | `slow-stop`        | containers ignore SIGTERM and use up their grace period               |
 //!
-//! Unknown words change nothing. Init containers always succeed.
+//! Unknown keywords are ignored. Init containers always succeed.
 
 use std::time::Duration;
 
@@ -40,15 +40,15 @@ pub(super) struct Behaviour {
 }
 
 impl Behaviour {
-    /// What a pod's annotation asks for.
+    /// The behaviour that a pod's annotation asks for.
     pub(super) fn of(pod: &Value) -> Self {
         Self::parse(metadata::entry(pod, "annotations", ANNOTATION).unwrap_or_default())
     }
 
     fn parse(text: &str) -> Self {
         let mut out = Self::default();
-        for word in text.split(',').map(str::trim) {
-            let (name, argument) = word.split_once('=').unwrap_or((word, ""));
+        for keyword in text.split(',').map(str::trim) {
+            let (name, argument) = keyword.split_once('=').unwrap_or((keyword, ""));
             match name {
                 "image-pull-error" => out.image_pull_error = true,
                 "crash-loop" => out.crash_loop = true,
@@ -65,7 +65,7 @@ impl Behaviour {
         out
     }
 
-    /// The code and reason a container ends with.
+    /// The exit code and the reason of a container.
     pub(super) fn ending(&self) -> (i64, &'static str) {
         match self.exit {
             _ if self.out_of_memory => (137, "OOMKilled"),
@@ -76,7 +76,7 @@ impl Behaviour {
         }
     }
 
-    /// Whether containers end although nothing asks them to.
+    /// Whether containers exit by themselves.
     pub(super) fn ends(&self) -> bool {
         !self.runs_forever
             && (self.crash_loop
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read_and_unknown_ones_ignored() {
+    fn keywords_are_read_and_unknown_ones_ignored() {
         let read = Behaviour::parse("run-for=10s, exit=3,later");
         assert_eq!(read.run_for, Some(Duration::from_secs(10)));
         assert_eq!(read.ending(), (3, "Error"));

@@ -1,4 +1,4 @@
-//! What a pod needs to start that may not be there: configuration and secrets.
+//! ConfigMaps and Secrets that a pod needs to start.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(super) fn missing_volume(control: &Control, pod: &Value) -> Option<String> {
     })
 }
 
-/// Why the environment of a container cannot be put together.
+/// Why the environment of a container cannot be built.
 pub(super) fn missing_environment(
     control: &Control,
     pod: &Value,

@@ -1,4 +1,4 @@
-//! The life of a pod on its node: what its containers do and what is due when.
+//! The state of a pod on its node: the states of its containers and the steps that are due.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::controllers::control::Control;
 use crate::controllers::nodes::KUBELET;
 use crate::{metadata, value};
 
-/// Something that happens to a pod or to one of its containers.
+/// A step of a pod or of one of its containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The pod gets its network.
+    /// The pod sandbox gets its network.
     Sandbox,
-    /// An image is needed.
+    /// Pulls an image.
     Pull,
-    /// An image has arrived, after so many microseconds.
+    /// The image has been pulled, after so many microseconds.
     Pulled(u64),
     PullFailed,
     PullBackOff,
@@ -29,17 +29,17 @@ pub(super) enum Step {
     Ready,
     /// A readiness probe fails.
     Unready,
-    /// The container ends by itself.
+    /// The container exits by itself.
     Exit(i64, &'static str),
-    /// A restart is put off by so many seconds.
+    /// A restart is delayed by so many seconds.
     CrashBackOff(u64),
-    /// All containers have obeyed.
+    /// All containers have stopped.
     Stopped,
-    /// Nothing is left.
+    /// The pod can be removed.
     Gone,
 }
 
-/// How a container is.
+/// The state of a container.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum State {
     Waiting { reason: &'static str, message: String },
@@ -53,22 +53,22 @@ pub(super) struct Unit {
     pub(super) name: String,
     /// `containers` or `initContainers`.
     pub(super) list: &'static str,
-    /// An init container that goes on running.
+    /// A restartable init container.
     pub(super) sidecar: bool,
     pub(super) spec: Value,
     pub(super) state: State,
-    /// How it ended the last time.
+    /// The last termination state.
     pub(super) last: Option<Value>,
     pub(super) ready: bool,
     pub(super) restarts: u32,
-    /// How often pulling its image failed.
+    /// The number of failed image pulls.
     pub(super) pull_failures: u32,
     pub(super) id: String,
-    /// Nothing will start it again.
+    /// Whether it will not be restarted.
     pub(super) done: bool,
 }
 
-/// The life of one pod.
+/// The state of one pod.
 pub(super) struct PodState {
     pub(super) uid: String,
     pub(super) node: String,
@@ -80,17 +80,17 @@ pub(super) struct PodState {
     pub(super) behaviour: Behaviour,
     pub(super) restart_policy: String,
     pub(super) stopping: bool,
-    /// How often mounting failed.
+    /// The number of failed mounts.
     mount_failures: u32,
     agenda: BTreeMap<(Timestamp, u64), (usize, Step)>,
     arrivals: u64,
 }
 
-/// The place in the agenda of what concerns the whole pod.
+/// The index of steps that concern the whole pod.
 pub(super) const POD: usize = usize::MAX;
 
 impl PodState {
-    /// The life of a pod that has just arrived.
+    /// The state of a pod that was just bound to the node.
     pub(super) fn new(control: &Control, pod: &Value, host_address: &str) -> Self {
         let init = value::list(pod, "spec.initContainers").iter();
         let main = value::list(pod, "spec.containers").iter();
@@ -116,7 +116,7 @@ impl PodState {
                 done: false,
             })
             .collect();
-        let mut life = Self {
+        let mut pod_state = Self {
             uid: metadata::uid(pod).to_owned(),
             node: value::text(pod, "spec.nodeName").to_owned(),
             host_address: host_address.to_owned(),
@@ -138,11 +138,11 @@ impl PodState {
             agenda: BTreeMap::new(),
             arrivals: 0,
         };
-        life.plan(control, POD, Step::Sandbox, 300, 1200);
-        life
+        pod_state.plan(control, POD, Step::Sandbox, 300, 1200);
+        pod_state
     }
 
-    /// Plans a step for a time between two bounds in milliseconds.
+    /// Schedules a step at a random time between two bounds in milliseconds.
     pub(super) fn plan(
         &mut self,
         control: &Control,
@@ -156,7 +156,7 @@ impl PodState {
         self.plan_after(control, unit, step, wait);
     }
 
-    /// Plans a step for a certain time.
+    /// Schedules a step after a fixed time.
     pub(super) fn plan_after(
         &mut self,
         control: &Control,
@@ -169,7 +169,7 @@ impl PodState {
         self.agenda.insert((due, self.arrivals), (unit, step));
     }
 
-    /// Forgets what was planned for a container, or for everything.
+    /// Drops the scheduled steps of a container, or all.
     pub(super) fn forget(&mut self, unit: Option<usize>) {
         self.agenda.retain(|_, (planned, _)| unit.is_some_and(|unit| *planned != unit));
     }
@@ -185,14 +185,14 @@ impl PodState {
         self.agenda.keys().next().map(|(due, _)| *due)
     }
 
-    /// Tries again later to mount what is missing.
+    /// Schedules another attempt to mount missing volumes.
     pub(super) fn retry_sandbox(&mut self, control: &Control) {
         self.mount_failures += 1;
         let wait = (1_u64 << self.mount_failures.min(7)).min(122);
         self.plan(control, POD, Step::Sandbox, wait * 1000, wait * 1000 + 500);
     }
 
-    /// The network is there: the first containers can start.
+    /// The sandbox is ready: starts the first containers.
     pub(super) fn sandbox_made(&mut self, control: &Control) {
         self.sandbox = true;
         self.start_next(control, 0);
@@ -210,7 +210,7 @@ impl PodState {
         }
     }
 
-    /// The phase that the containers add up to.
+    /// The phase that follows from the container states.
     pub(super) fn phase(&self) -> &'static str {
         let init = self.units.iter().filter(|unit| unit.list == "initContainers");
         for unit in init {
@@ -236,7 +236,7 @@ impl PodState {
         if well { "Succeeded" } else { "Failed" }
     }
 
-    /// Writes the status if the pod has another one.
+    /// Writes the status if it changed.
     pub(super) async fn write(&self, control: &Control, key: &Key) {
         let Some(pod) = control.object(key).filter(|pod| metadata::uid(pod) == self.uid) else {
             return;
@@ -256,7 +256,7 @@ impl PodState {
         }
     }
 
-    /// The end of a container as its status shows it.
+    /// The `terminated` state of a container.
     pub(super) fn ended(unit: &Unit, code: i64, reason: &str, now: &str) -> Value {
         let started = match &unit.state {
             State::Running { since } => since.as_str(),

@@ -1,4 +1,4 @@
-//! From an image to a running container, and what happens when it ends.
+//! Starting containers: image pull, start, readiness, exit and restart.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::controllers::hash;
 use crate::controllers::recorder::NewEvent;
 use crate::{metadata, value};
 
-/// The longest time between two tries, in seconds.
+/// The longest back-off, in seconds.
 const LONGEST: u64 = 300;
 
 impl PodState {
@@ -38,12 +38,12 @@ impl PodState {
             let message = format!(
                 "Container image \"{image}\" already present on machine and can be accessed by the pod"
             );
-            self.tell_unit(control, pod, unit, NewEvent::normal("Pulled", &message)).await;
+            self.record_for(control, pod, unit, NewEvent::normal("Pulled", &message)).await;
             self.plan(control, unit, Step::Start, 40, 160);
             return;
         }
         let message = format!("Pulling image \"{image}\"");
-        self.tell_unit(control, pod, unit, NewEvent::normal("Pulling", &message)).await;
+        self.record_for(control, pod, unit, NewEvent::normal("Pulling", &message)).await;
         if self.behaviour.image_pull_error {
             self.plan(control, unit, Step::PullFailed, 400, 1500);
             return;
@@ -62,14 +62,14 @@ impl PodState {
         micros: u64,
     ) {
         let image = self.image(unit);
-        // Milliseconds, as the kubelet truncates them.
+        // Truncated to milliseconds, as the kubelet does.
         let nanos = i64::try_from(micros / 1000).unwrap_or_default() * 1_000_000;
         let took = GoDuration::from_nanos(nanos);
         let size = 5_000_000 + u64::from(hash::fnv1a(image.as_bytes())) % 200_000_000;
         let message = format!(
             "Successfully pulled image \"{image}\" in {took} ({took} including waiting). Image size: {size} bytes."
         );
-        self.tell_unit(control, pod, unit, NewEvent::normal("Pulled", &message)).await;
+        self.record_for(control, pod, unit, NewEvent::normal("Pulled", &message)).await;
         self.plan(control, unit, Step::Start, 40, 160);
     }
 
@@ -77,8 +77,8 @@ impl PodState {
         let image = self.image(unit);
         let why = pull_error(&image);
         let message = format!("Failed to pull image \"{image}\": {why}");
-        self.tell_unit(control, pod, unit, NewEvent::warning("Failed", &message)).await;
-        self.tell_unit(control, pod, unit, NewEvent::warning("Failed", "Error: ErrImagePull"))
+        self.record_for(control, pod, unit, NewEvent::warning("Failed", &message)).await;
+        self.record_for(control, pod, unit, NewEvent::warning("Failed", "Error: ErrImagePull"))
             .await;
         self.units[unit].state = State::Waiting { reason: "ErrImagePull", message: why };
         self.plan(control, unit, Step::PullBackOff, 900, 2000);
@@ -87,9 +87,9 @@ impl PodState {
     pub(super) async fn pull_back_off(&mut self, control: &Control, pod: &Value, unit: usize) {
         let image = self.image(unit);
         let message = format!("Back-off pulling image \"{image}\"");
-        self.tell_unit(control, pod, unit, NewEvent::normal("BackOff", &message)).await;
+        self.record_for(control, pod, unit, NewEvent::normal("BackOff", &message)).await;
         let error = "Error: ImagePullBackOff";
-        self.tell_unit(control, pod, unit, NewEvent::warning("Failed", error)).await;
+        self.record_for(control, pod, unit, NewEvent::warning("Failed", error)).await;
         let why = pull_error(&image);
         self.units[unit].state = State::Waiting {
             reason: "ImagePullBackOff",
@@ -104,14 +104,14 @@ impl PodState {
     pub(super) async fn start(&mut self, control: &Control, pod: &Value, unit: usize) {
         if let Some(lack) = needs::missing_environment(control, pod, &self.units[unit].spec) {
             let message = format!("Error: {lack}");
-            self.tell_unit(control, pod, unit, NewEvent::warning("Failed", &message)).await;
+            self.record_for(control, pod, unit, NewEvent::warning("Failed", &message)).await;
             self.units[unit].state =
                 State::Waiting { reason: "CreateContainerConfigError", message: lack };
             self.plan(control, unit, Step::Start, 10_000, 15_000);
             return;
         }
-        self.tell_unit(control, pod, unit, NewEvent::normal("Created", "Container created")).await;
-        self.tell_unit(control, pod, unit, NewEvent::normal("Started", "Container started")).await;
+        self.record_for(control, pod, unit, NewEvent::normal("Created", "Container created")).await;
+        self.record_for(control, pod, unit, NewEvent::normal("Started", "Container started")).await;
         let random = &control.state.random;
         let started = &mut self.units[unit];
         started.id = format!(
@@ -182,12 +182,12 @@ impl PodState {
             "command exited with code 1"
         };
         let message = format!("Readiness probe failed: {why}");
-        self.tell_unit(control, pod, unit, NewEvent::warning("Unhealthy", &message)).await;
+        self.record_for(control, pod, unit, NewEvent::warning("Unhealthy", &message)).await;
         let period = probe_number(&probe, "periodSeconds", 10);
         self.plan_after(control, unit, Step::Unready, Duration::from_secs(period));
     }
 
-    /// A container has ended by itself.
+    /// Handles the exit of a container.
     pub(super) fn exit(&mut self, control: &Control, place: usize, code: i64, reason: &str) {
         self.forget(Some(place));
         let now = control.now();
@@ -196,7 +196,7 @@ impl PodState {
         unit.state = State::Ended { code, state };
         unit.ready = false;
         if unit.list == "initContainers" && !unit.sidecar {
-            // Init containers succeed here, so the next one follows.
+            // Init containers always succeed here, so the next one starts.
             unit.ready = true;
             unit.done = true;
             self.start_next(control, place + 1);
@@ -221,7 +221,7 @@ impl PodState {
         }
     }
 
-    /// Sidecars end when nothing is left to serve.
+    /// Stops sidecars after the last regular container has finished.
     fn end_sidecars(&mut self, control: &Control) {
         if self.units.iter().any(|unit| unit.list == "containers" && !unit.done) {
             return;
@@ -236,7 +236,7 @@ impl PodState {
         self.forget(None);
     }
 
-    /// A container that ended is to run again, at once or later.
+    /// Schedules the restart of a terminated container, with back-off.
     pub(super) async fn crash_back_off(
         &mut self,
         control: &Control,
@@ -256,7 +256,7 @@ impl PodState {
             format!("{}_{}({})", metadata::name(pod), metadata::namespace(pod), metadata::uid(pod));
         let name = self.units[place].name.clone();
         let message = format!("Back-off restarting failed container {name} in pod {subject}");
-        self.tell_unit(control, pod, place, NewEvent::warning("BackOff", &message)).await;
+        self.record_for(control, pod, place, NewEvent::warning("BackOff", &message)).await;
         let wait = GoDuration::from_secs(i64::try_from(seconds).unwrap_or_default());
         self.units[place].state = State::Waiting {
             reason: "CrashLoopBackOff",

@@ -1,4 +1,4 @@
-//! The status of a pod as its life makes it.
+//! The status of a pod, from its state.
 
 use std::fmt::Write as _;
 
@@ -9,33 +9,33 @@ use super::pod_state::{PodState, State, Unit};
 use crate::controllers::condition;
 use crate::{metadata, value};
 
-/// The status that a pod should have.
-pub(super) fn of(life: &PodState, pod: &Value, now: &str) -> Value {
+/// The status of a pod in this state.
+pub(super) fn of(pod_state: &PodState, pod: &Value, now: &str) -> Value {
     let mut status = pod["status"].clone();
     if !status.is_object() {
         status = json!({});
     }
-    let phase = life.phase();
+    let phase = pod_state.phase();
     status["phase"] = phase.into();
-    status["startTime"] = life.start_time.as_str().into();
-    if !life.host_address.is_empty() {
-        status["hostIP"] = life.host_address.as_str().into();
-        status["hostIPs"] = json!([{"ip": life.host_address}]);
+    status["startTime"] = pod_state.start_time.as_str().into();
+    if !pod_state.host_address.is_empty() {
+        status["hostIP"] = pod_state.host_address.as_str().into();
+        status["hostIPs"] = json!([{"ip": pod_state.host_address}]);
     }
-    if !life.address.is_empty() {
-        status["podIP"] = life.address.as_str().into();
-        status["podIPs"] = json!([{"ip": life.address}]);
+    if !pod_state.address.is_empty() {
+        status["podIP"] = pod_state.address.as_str().into();
+        status["podIPs"] = json!([{"ip": pod_state.address}]);
     }
     for (field, list) in
         [("initContainerStatuses", "initContainers"), ("containerStatuses", "containers")]
     {
         let statuses: Vec<Value> =
-            life.units.iter().filter(|unit| unit.list == list).map(container).collect();
+            pod_state.units.iter().filter(|unit| unit.list == list).map(container).collect();
         if !statuses.is_empty() {
             status[field] = statuses.into();
         }
     }
-    conditions(life, pod, phase, &mut status, now);
+    conditions(pod_state, pod, phase, &mut status, now);
     if let Some(generation) = metadata::of(pod).get("generation") {
         status["observedGeneration"] = generation.clone();
         for condition in value::list_mut(&mut status, "conditions") {
@@ -45,16 +45,16 @@ pub(super) fn of(life: &PodState, pod: &Value, now: &str) -> Value {
     status
 }
 
-fn conditions(life: &PodState, pod: &Value, phase: &str, status: &mut Value, now: &str) {
+fn conditions(pod_state: &PodState, pod: &Value, phase: &str, status: &mut Value, now: &str) {
     let finished = match phase {
         "Succeeded" => Some("PodCompleted"),
         "Failed" => Some("PodFailed"),
         _ => None,
     };
     let names = |test: &dyn Fn(&Unit) -> bool| -> Vec<&str> {
-        life.units.iter().filter(|unit| test(unit)).map(|unit| unit.name.as_str()).collect()
+        pod_state.units.iter().filter(|unit| test(unit)).map(|unit| unit.name.as_str()).collect()
     };
-    let up = life.sandbox && !(life.stopping && finished.is_some()) && finished.is_none();
+    let up = pod_state.sandbox && !(pod_state.stopping && finished.is_some()) && finished.is_none();
     condition::set_pod(status, "PodReadyToStartContainers", up, "", "", now);
     let incomplete = names(&|unit| {
         unit.list == "initContainers"
@@ -89,7 +89,7 @@ fn conditions(life: &PodState, pod: &Value, phase: &str, status: &mut Value, now
     sort_conditions(status);
 }
 
-/// The kubelet's conditions in the order it writes them; those of others behind.
+/// Sorts conditions: the kubelet's in its own order, then the others.
 fn sort_conditions(status: &mut Value) {
     const ORDER: [&str; 5] =
         ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
@@ -100,7 +100,7 @@ fn sort_conditions(status: &mut Value) {
     }
 }
 
-/// What the readiness gates of a pod wait for.
+/// The readiness gates of a pod that are not met.
 fn gates(pod: &Value, status: &Value) -> Vec<String> {
     value::list(pod, "spec.readinessGates")
         .iter()
@@ -189,7 +189,7 @@ pub(super) fn full_image(image: &str) -> String {
     if last.contains(':') || last.contains('@') { named } else { format!("{named}:latest") }
 }
 
-/// The digest a pulled image would have; the same name gives the same one.
+/// A digest for an image; the same name gives the same digest.
 fn image_id(image: &str) -> String {
     let full = full_image(image);
     if let Some((_, _)) = full.split_once('@') {

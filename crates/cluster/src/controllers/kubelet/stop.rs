@@ -1,4 +1,4 @@
-//! The end of a pod: containers are asked to stop, and have a grace period to obey.
+//! Stopping a pod: containers get SIGTERM and the grace period.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::controllers::recorder::NewEvent;
 use crate::value;
 
 impl PodState {
-    /// Asks the containers to stop, once.
+    /// Begins to stop the containers, once.
     pub(super) async fn begin_stop(&mut self, control: &Control, pod: &Value) {
         if self.stopping {
             return;
@@ -24,7 +24,7 @@ impl PodState {
             }
             running = true;
             let message = format!("Stopping container {}", self.units[unit].name);
-            self.tell_unit(control, pod, unit, NewEvent::normal("Killing", &message)).await;
+            self.record_for(control, pod, unit, NewEvent::normal("Killing", &message)).await;
         }
         let grace = value::number(pod, "metadata.deletionGracePeriodSeconds");
         let grace = u64::try_from(grace).unwrap_or_default().saturating_mul(1000);
@@ -37,7 +37,7 @@ impl PodState {
         }
     }
 
-    /// All containers have stopped; the pod goes with the next step.
+    /// All containers have stopped; the next step removes the pod.
     pub(super) fn stopped(&mut self, control: &Control) {
         let now = control.now();
         let (code, reason) =

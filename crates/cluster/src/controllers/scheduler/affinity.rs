@@ -1,4 +1,4 @@
-//! Affinity: which nodes a pod may be on, and which pods it may be beside.
+//! Node affinity, pod affinity and topology spread.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::fit::{Machine, tolerates};
 use crate::selector::LabelSelector;
 use crate::{metadata, value};
 
-/// Whether the node has what `nodeSelector` and the required node affinity ask for.
+/// Whether the node matches `nodeSelector` and the required node affinity.
 pub(in crate::controllers) fn node_matches(pod: &Value, node: &Value) -> bool {
     let selected = value::entries(pod, "spec.nodeSelector").iter().all(|(key, wanted)| {
         metadata::entry(node, "labels", key) == Some(wanted.as_str().unwrap_or_default())
@@ -54,7 +54,7 @@ fn holds(expression: &Value, found: Option<&str>) -> bool {
     }
 }
 
-/// How little a node is liked: the weights of the preferences that it does not meet.
+/// The sum of the weights of preferences that a node does not meet.
 pub(super) fn penalty(pod: &Value, machine: &Machine) -> i64 {
     let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
     let nodes = value::list(value::at(pod, "spec.affinity.nodeAffinity"), preferred)
@@ -90,7 +90,7 @@ fn term_selects(pod: &Value, term: &Value, other: &Value) -> bool {
         .is_some_and(|selector| selector.matches(other))
 }
 
-/// Why the pod may not be beside the pods on a machine, and whether it could if they went.
+/// Why pod affinity excludes a node, and whether preemption would help.
 pub(super) fn pods_forbid(
     pod: &Value,
     machine: &Machine,
@@ -99,7 +99,7 @@ pub(super) fn pods_forbid(
     let required = "requiredDuringSchedulingIgnoredDuringExecution";
     let near = value::list(value::at(pod, "spec.affinity.podAffinity"), required);
     let alone = near.iter().any(|term| {
-        // The first pod of a group that wants company finds none.
+        // The first pod of a group with affinity to itself may go anywhere.
         let anywhere =
             all.iter().flat_map(|other| &other.pods).any(|other| term_selects(pod, term, other));
         let first = !anywhere && term_selects(pod, term, pod);
@@ -128,7 +128,7 @@ pub(super) fn pods_forbid(
     shunned.then_some(("node(s) didn't satisfy existing pods anti-affinity rules", true))
 }
 
-/// Whether one more pod on this machine keeps within the hard spread constraints.
+/// Whether one more pod on this node keeps within the hard spread constraints.
 pub(super) fn spread_allows(pod: &Value, machine: &Machine, all: &[Machine]) -> bool {
     value::list(pod, "spec.topologySpreadConstraints")
         .iter()

@@ -1,4 +1,4 @@
-//! Whether a pod fits on a node: selectors, taints, resources, ports, volumes.
+//! Filters: selectors, taints, resources, ports, volumes.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::controllers::control::{Control, Object};
 use crate::validation::quantity;
 use crate::{metadata, value};
 
-/// A node and the pods on it.
+/// A node and its pods.
 pub(super) struct Machine {
     pub(super) node: Object,
     pub(super) pods: Vec<Object>,
@@ -17,20 +17,20 @@ pub(super) struct Machine {
 /// Why a pod does not fit on a node.
 pub(super) struct Obstacle {
     pub(super) reasons: Vec<String>,
-    /// Whether it would if others went.
+    /// Whether preemption would help.
     pub(super) preemption_helps: bool,
 }
 
-/// What a pod's claims ask of its node.
+/// The requirements of a pod's claims on its node.
 #[derive(Default)]
 pub(super) struct Volumes {
-    /// Claims that wait for the pod to be placed.
+    /// Claims that wait for the pod to be scheduled.
     pub(super) unbound: Vec<Key>,
-    /// The node that volumes were already made for.
+    /// The node that volumes were already provisioned for.
     node: Option<String>,
 }
 
-/// Looks at the claims of a pod; an error is why no node will do.
+/// Checks the claims of a pod; an error means that no node fits.
 pub(super) fn volumes(control: &Control, pod: &Value) -> Result<Volumes, String> {
     let mut out = Volumes::default();
     for volume in value::list(pod, "spec.volumes") {
@@ -69,7 +69,7 @@ pub(super) fn volumes(control: &Control, pod: &Value) -> Result<Volumes, String>
     Ok(out)
 }
 
-/// Why the pod does not fit on the machine, by the first filter that says no.
+/// Why the pod does not fit on the node, by the first filter that fails.
 pub(super) fn obstacle(
     pod: &Value,
     machine: &Machine,
@@ -117,7 +117,7 @@ fn unschedulable_taint() -> Value {
     serde_json::json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
 }
 
-/// Whether one of the pod's tolerations is for the taint.
+/// Whether one of the pod's tolerations matches the taint.
 pub(in crate::controllers) fn tolerates(pod: &Value, taint: &Value) -> bool {
     value::list(pod, "spec.tolerations").iter().any(|toleration| {
         let text = |field| value::text(toleration, field);
@@ -129,7 +129,7 @@ pub(in crate::controllers) fn tolerates(pod: &Value, taint: &Value) -> bool {
     })
 }
 
-/// What a pod asks for of one resource, in billionths.
+/// The pod's request of one resource, in billionths.
 fn request(pod: &Value, resource: &str) -> i128 {
     let of = |container: &Value| {
         let requests = &container["resources"]["requests"][resource];
@@ -141,7 +141,7 @@ fn request(pod: &Value, resource: &str) -> i128 {
     running.max(starting) + overhead
 }
 
-/// The resources that are short, in upstream's words.
+/// The resources that are insufficient, in upstream's texts.
 fn lacking(pod: &Value, machine: &Machine) -> Vec<String> {
     let allocatable = &machine.node["status"]["allocatable"];
     let mut out = Vec::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::controllers::{history, pods};
 use crate::{metadata, value};
 
-/// The place of a pod in its set, by its name.
+/// The ordinal of a pod, from its name.
 pub(super) fn ordinal(set: &Value, pod: &Value) -> Option<i64> {
     let (owner, number) = metadata::name(pod).rsplit_once('-')?;
     if owner == metadata::name(set) { number.parse().ok() } else { None }
@@ -19,7 +19,7 @@ fn claim_name(template: &Value, set: &Value, place: i64) -> String {
     format!("{}-{}", metadata::name(template), name(set, place))
 }
 
-/// The pod at a place.
+/// The pod with an ordinal.
 pub(super) fn new(set: &Value, template: &Value, revision: &str, place: i64) -> Value {
     let mut pod = pods::from_template(set, template);
     let name = name(set, place);
@@ -57,7 +57,7 @@ pub(super) fn new(set: &Value, template: &Value, revision: &str, place: i64) -> 
     pod
 }
 
-/// The claims of the pod at a place.
+/// The claims of the pod with an ordinal.
 pub(super) fn claims(set: &Value, place: i64) -> Vec<Value> {
     let selected = value::entries(set, "spec.selector.matchLabels");
     let retention = value::at(set, "spec.persistentVolumeClaimRetentionPolicy");

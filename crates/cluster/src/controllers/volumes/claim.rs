@@ -1,9 +1,9 @@
-//! A claim finds its volume, or gets one made.
+//! Binds a claim to a volume, or provisions one.
 
 use serde_json::{Value, json};
 
 use super::{
-    CLAIM_PROTECTION, PROVISIONING, TELLER, VOLUME_PROTECTION, annotate, remove_finalizer,
+    CLAIM_PROTECTION, PROVISIONING, SOURCE, VOLUME_PROTECTION, annotate, remove_finalizer,
     set_phase,
 };
 use crate::controllers::control::{Control, Object};
@@ -42,7 +42,7 @@ pub(super) async fn sync(control: &Control, key: &Key, claim: &Object) -> Next {
     let node = metadata::entry(claim, "annotations", scheduler::SELECTED_NODE);
     if late && node.is_none() {
         let message = "waiting for first consumer to be created before binding";
-        control.tell(TELLER, claim, NewEvent::normal("WaitForFirstConsumer", message)).await;
+        control.record(SOURCE, claim, NewEvent::normal("WaitForFirstConsumer", message)).await;
         return Next::Wait;
     }
     if let Some(volume) = matching(control, claim) {
@@ -51,12 +51,12 @@ pub(super) async fn sync(control: &Control, key: &Key, claim: &Object) -> Next {
     }
     if class_name.is_empty() {
         let message = "no persistent volumes available for this claim and no storage class is set";
-        control.tell(TELLER, claim, NewEvent::normal("FailedBinding", message)).await;
+        control.record(SOURCE, claim, NewEvent::normal("FailedBinding", message)).await;
         return Next::Wait;
     }
     let Some(class) = class else {
         let message = format!("storageclass.storage.k8s.io \"{class_name}\" not found");
-        control.tell(TELLER, claim, NewEvent::warning("ProvisioningFailed", &message)).await;
+        control.record(SOURCE, claim, NewEvent::warning("ProvisioningFailed", &message)).await;
         return Next::Wait;
     };
     let provisioner = value::text(&class, "provisioner");
@@ -66,7 +66,7 @@ pub(super) async fn sync(control: &Control, key: &Key, claim: &Object) -> Next {
     provision(control, key, claim, &class, provisioner).await
 }
 
-/// Whether a pod that is not over uses the claim.
+/// Whether an unfinished pod uses the claim.
 fn in_use(control: &Control, claim: &Value) -> bool {
     control.objects("", "pods", Some(metadata::namespace(claim))).iter().any(|pod| {
         !pods::is_finished(pod)
@@ -112,7 +112,7 @@ async fn bind(control: &Control, key: &Key, claim: &Value, volume: &str) {
     let volume_key = Key::new("", "persistentvolumes", "", volume);
     let reference = claim_reference(claim);
     let taken = control
-        .update(TELLER.actor, &volume_key, "", &mut |volume| {
+        .update(SOURCE.actor, &volume_key, "", &mut |volume| {
             if volume["spec"]["claimRef"]["uid"].is_null() {
                 volume["spec"]["claimRef"] = reference.clone();
                 annotate(volume, &[(BY_CONTROLLER, "yes")]);
@@ -124,21 +124,21 @@ async fn bind(control: &Control, key: &Key, claim: &Value, volume: &str) {
     }
     set_phase(control, &volume_key, "Bound").await;
     let _ = control
-        .update(TELLER.actor, key, "", &mut |claim| {
+        .update(SOURCE.actor, key, "", &mut |claim| {
             claim["spec"]["volumeName"] = volume.into();
             annotate(claim, &[(BOUND, "yes"), (BY_CONTROLLER, "yes")]);
         })
         .await;
 }
 
-/// The claim names its volume: its status follows.
+/// Completes the binding of a claim that names its volume.
 async fn finish(control: &Control, key: &Key, claim: &Value, volume: &str) {
     let found = control.object(&Key::new("", "persistentvolumes", "", volume));
     let Some(volume) = found else {
         if claim["status"]["phase"] == "Bound" {
             set_phase(control, key, "Lost").await;
             let message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
-            control.tell(TELLER, claim, NewEvent::warning("ClaimLost", message)).await;
+            control.record(SOURCE, claim, NewEvent::warning("ClaimLost", message)).await;
         }
         return;
     };
@@ -154,11 +154,11 @@ async fn finish(control: &Control, key: &Key, claim: &Value, volume: &str) {
         "capacity": volume["spec"]["capacity"],
     });
     let _ = control
-        .update(TELLER.actor, key, "status", &mut |claim| claim["status"] = status.clone())
+        .update(SOURCE.actor, key, "status", &mut |claim| claim["status"] = status.clone())
         .await;
 }
 
-/// Makes a volume for the claim, if there is somebody to make it.
+/// Provisions a volume for the claim, if the cluster has nodes.
 async fn provision(
     control: &Control,
     key: &Key,
@@ -168,11 +168,11 @@ async fn provision(
 ) -> Next {
     if metadata::entry(claim, "annotations", PROVISIONER).is_none() {
         let entries = [(PROVISIONER, provisioner), (OLD_PROVISIONER, provisioner)];
-        let _ = control.update(TELLER.actor, key, "", &mut |claim| annotate(claim, &entries)).await;
+        let _ = control.update(SOURCE.actor, key, "", &mut |claim| annotate(claim, &entries)).await;
         let message = format!(
             "Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
         );
-        control.tell(TELLER, claim, NewEvent::normal("ExternalProvisioning", &message)).await;
+        control.record(SOURCE, claim, NewEvent::normal("ExternalProvisioning", &message)).await;
         let (least, most) = PROVISIONING;
         return Next::After(control.between(least, most));
     }
@@ -221,7 +221,7 @@ async fn provision(
     let made = control.create(provider.actor, &volumes, "", volume).await;
     if made.is_ok() {
         let message = format!("Successfully provisioned volume {name}");
-        control.tell(provider, claim, NewEvent::normal("ProvisioningSucceeded", &message)).await;
+        control.record(provider, claim, NewEvent::normal("ProvisioningSucceeded", &message)).await;
     }
     bind(control, key, claim, &name).await;
     Next::Wait

@@ -1,8 +1,8 @@
-//! A volume without its claim: available, released, or gone.
+//! Volumes without a claim: available, released, or deleted.
 
 use serde_json::Value;
 
-use super::{TELLER, VOLUME_PROTECTION, remove_finalizer, set_phase};
+use super::{SOURCE, VOLUME_PROTECTION, remove_finalizer, set_phase};
 use crate::controllers::Key;
 use crate::controllers::control::Control;
 use crate::write::DeleteOptions;
@@ -41,6 +41,6 @@ pub(super) async fn sync(control: &Control, key: &Key, volume: &Value) {
     }
     if phase == "Released" && volume["spec"]["persistentVolumeReclaimPolicy"] == "Delete" {
         let options = DeleteOptions::default();
-        let _ = control.delete(TELLER.actor, key, options, metadata::uid(volume)).await;
+        let _ = control.delete(SOURCE.actor, key, options, metadata::uid(volume)).await;
     }
 }

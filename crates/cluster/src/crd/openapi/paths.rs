@@ -45,11 +45,11 @@ static PARAMETERS: LazyLock<Parameters> = LazyLock::new(|| {
     }
 });
 
-/// What distinguishes one operation.
+/// The properties of one operation.
 struct Operation<'a> {
     action: &'a str,
-    /// The word that starts the operation's id and description.
-    word: &'a str,
+    /// The verb that starts the operation's id and description.
+    verb: &'a str,
     subresource: &'a str,
     all_namespaces: bool,
     answer: String,
@@ -61,9 +61,9 @@ pub(super) fn all(names: &Names) -> Map<String, Value> {
     let model = names.model(&names.kind);
     let list = names.model(&names.list_kind);
     let root = format!("/apis/{}/{}", names.group, names.version);
-    let operation = |action, word, subresource, answer: &str| Operation {
+    let operation = |action, verb, subresource, answer: &str| Operation {
         action,
-        word,
+        verb,
         subresource,
         all_namespaces: false,
         answer: answer.to_owned(),
@@ -136,8 +136,8 @@ fn common(names: &Names, named: bool) -> Value {
     out.into()
 }
 
-fn title(word: &str) -> String {
-    let mut characters = word.chars();
+fn title(verb: &str) -> String {
+    let mut characters = verb.chars();
     characters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + characters.as_str()
     })
@@ -168,9 +168,9 @@ impl Operation<'_> {
             "deletecollection" => format!("delete collection of {kind}"),
             "post" | "delete" => {
                 let article = if kind.starts_with(['A', 'E', 'I', 'O', 'U']) { "an" } else { "a" };
-                format!("{} {article} {kind}", self.word)
+                format!("{} {article} {kind}", self.verb)
             }
-            _ => format!("{}{of} the specified {kind}", self.word),
+            _ => format!("{}{of} the specified {kind}", self.verb),
         }
     }
 
@@ -181,7 +181,7 @@ impl Operation<'_> {
         let everywhere = if self.all_namespaces { "ForAllNamespaces" } else { "" };
         let id = format!(
             "{}{}{}{collection}{namespaced}{}{}{everywhere}",
-            self.word,
+            self.verb,
             title(&place),
             title(&names.version),
             names.kind,

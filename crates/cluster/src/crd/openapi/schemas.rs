@@ -17,7 +17,7 @@ fn metadata(model: &str, description: &str) -> Value {
     json!({"description": description, "allOf": [reference(&format!("{META}.{model}"))]})
 }
 
-/// The type fields as every built-in kind describes them.
+/// The `apiVersion` and `kind` properties, with the descriptions of built-in kinds.
 fn type_field(name: &str) -> Value {
     recorded::openapi()
         .schema("io.k8s.api.core.v1.ConfigMap")
@@ -46,7 +46,7 @@ fn object_metadata() -> Value {
     )
 }
 
-/// The schema of the kind: as written, with what every object has.
+/// The schema of the kind: as written, with the properties of every object.
 pub(super) fn object(
     written: Option<&Value>,
     selectable: Option<&Vec<Value>>,
@@ -95,7 +95,7 @@ pub(super) fn list(selectable: Option<&Vec<Value>>, names: &Names) -> Value {
     schema.into()
 }
 
-/// Spells out what extensions imply, and drops what is only documentation of documentation.
+/// Expands Kubernetes' extensions into plain schema, and drops examples and external documentation.
 fn show(node: &mut Value) {
     let Some(fields) = node.as_object_mut() else { return };
     fields.remove("example");

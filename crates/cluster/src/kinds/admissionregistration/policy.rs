@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicy. Expressions are compiled where they are evaluated, not here.
+//! ValidatingAdmissionPolicy. Expressions are not compiled here.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};

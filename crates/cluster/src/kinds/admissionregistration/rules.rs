@@ -22,7 +22,7 @@ pub(super) fn match_defaults(matches: &mut Value) {
     rule_defaults(list_mut(matches, "excludeResourceRules"));
 }
 
-/// What is wrong with a rule.
+/// Validates a rule.
 pub(super) fn rule(rule: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let operations = texts(rule, "operations");
@@ -73,23 +73,23 @@ fn resources(rule: &Value, path: &Path) -> Errors {
     let mut all_subresources_of = Vec::new();
     let mut subresource_of_all = Vec::new();
     let mut plain = false;
-    for (index, word) in resources.iter().enumerate() {
+    for (index, name) in resources.iter().enumerate() {
         let path = path.index(index);
-        if word.is_empty() {
+        if name.is_empty() {
             errors.push(FieldError::required(&path, ""));
             continue;
         }
-        let Some((resource, subresource)) = word.split_once('/') else {
-            plain = *word != "*";
+        let Some((resource, subresource)) = name.split_once('/') else {
+            plain = *name != "*";
             continue;
         };
         if all_subresources_of.contains(&resource) {
-            let detail = format!("if '{resource}/*' is present, must not specify {word}");
-            errors.push(FieldError::invalid(&path, *word, detail));
+            let detail = format!("if '{resource}/*' is present, must not specify {name}");
+            errors.push(FieldError::invalid(&path, *name, detail));
         }
         if subresource_of_all.contains(&subresource) {
-            let detail = format!("if '*/{subresource}' is present, must not specify {word}");
-            errors.push(FieldError::invalid(&path, *word, detail));
+            let detail = format!("if '*/{subresource}' is present, must not specify {name}");
+            errors.push(FieldError::invalid(&path, *name, detail));
         }
         if subresource == "*" {
             all_subresources_of.push(resource);
@@ -110,7 +110,7 @@ fn resources(rule: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with `matchConstraints` or `matchResources`.
+/// Validates `matchConstraints` or `matchResources`.
 pub(super) fn match_resources(matches: &Value, path: &Path) -> Errors {
     let mut errors = one_of_or_unset(matches, "matchPolicy", &["Equivalent", "Exact"], path);
     for name in ["namespaceSelector", "objectSelector"] {
@@ -120,11 +120,11 @@ pub(super) fn match_resources(matches: &Value, path: &Path) -> Errors {
         for (index, rule) in list(matches, name).iter().enumerate() {
             let path = path.child(name).index(index);
             let resource_names = texts(rule, "resourceNames");
-            for (index, word) in resource_names.iter().enumerate() {
+            for (index, name) in resource_names.iter().enumerate() {
                 let path = path.child("resourceNames").index(index);
-                errors.extend(named(names::path_segment, word, &path));
-                if resource_names[..index].contains(word) {
-                    errors.push(FieldError::duplicate(&path, *word));
+                errors.extend(named(names::path_segment, name, &path));
+                if resource_names[..index].contains(name) {
+                    errors.push(FieldError::duplicate(&path, *name));
                 }
             }
             errors.extend(self::rule(rule, &path));
@@ -133,7 +133,7 @@ pub(super) fn match_resources(matches: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with match conditions, their expressions apart.
+/// Validates match conditions, their expressions apart.
 pub(super) fn match_conditions(holder: &Value, path: &Path) -> Errors {
     let conditions = list(holder, "matchConditions");
     let path = path.child("matchConditions");

@@ -12,7 +12,7 @@ use crate::value::{
 
 /// The hooks of both webhook configurations.
 pub(super) struct WebhookConfiguration {
-    /// Whether the webhooks may change objects.
+    /// Whether it is MutatingWebhookConfiguration.
     pub(super) mutating: bool,
 }
 
@@ -166,7 +166,7 @@ fn web_address(url: &str, path: &Path) -> Errors {
     errors
 }
 
-/// Upstream hands name and namespace over in the wrong order, so each is missed as the other.
+/// Upstream passes name and namespace in the wrong order, so each is reported as the other.
 fn service(service: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for (given, missed) in [("namespace", "name"), ("name", "namespace")] {

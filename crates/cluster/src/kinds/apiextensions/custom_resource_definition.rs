@@ -75,7 +75,7 @@ impl Kind for CustomResourceDefinition {
         true
     }
 
-    /// A definition waits for its objects to be deleted, even if it has none.
+    /// A definition stays until its controller has deleted all objects, even if it has none.
     fn removable(&self, object: &Value) -> bool {
         metadata::is_terminating(object)
     }

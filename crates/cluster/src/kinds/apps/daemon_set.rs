@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::validation::{Errors, invalid_raw, labels, non_negative_fields};
 use crate::value::{at, entries, fill, present, same, slot, text};
 
-/// Counts changes of the template; upstream keeps a field that v1 shows as an annotation.
+/// The count of template changes; upstream's internal field is an annotation in v1.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// The hooks of DaemonSet.
@@ -24,7 +24,7 @@ fn template_generation(object: &Value) -> i64 {
         .unwrap_or_default()
 }
 
-/// Upstream reads the annotation while it decodes.
+/// Fails if the annotation is not a number: upstream converts it while decoding.
 fn readable_generation(object: &Value) -> Result<(), Status> {
     let given = entries(object, "metadata.annotations").get(TEMPLATE_GENERATION);
     match given.and_then(Value::as_str) {
@@ -48,7 +48,7 @@ fn set_template_generation(object: &mut Value, count: i64) {
 
 impl Kind for DaemonSet {
     fn default(&self, object: &mut Value) {
-        // The field is always there, so whoever creates a DaemonSet comes to own the annotation.
+        // The internal field is always set, so the creator of a DaemonSet owns the annotation.
         if !entries(object, "metadata.annotations").contains_key(TEMPLATE_GENERATION) {
             set_template_generation(object, 0);
         }

@@ -47,7 +47,7 @@ impl Kind for StatefulSet {
     }
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
-        // Behind a feature gate that is off by default.
+        // Its feature gate is off by default.
         remove(object, MAX_UNAVAILABLE);
         Ok(())
     }
@@ -173,7 +173,7 @@ fn specification(spec: &Value, is_new: bool) -> Errors {
                     .push(workload::labels_do_not_match(at(&template, "metadata.labels"), &place));
             }
             errors.extend(pod_spec::validate_template(&template, &place));
-            // Upstream looks at these twice.
+            // Upstream validates these twice.
             errors.extend(labels::labels(at(&template, "metadata.labels"), &place.child("labels")));
             errors.extend(metadata::annotations(
                 at(&template, "metadata.annotations"),
@@ -185,7 +185,7 @@ fn specification(spec: &Value, is_new: bool) -> Errors {
     errors
 }
 
-/// The template as its pods will have it: host names are made, claims become volumes.
+/// The template as its pods will have it: without host names, with the volumes of claim templates.
 fn with_claimed_volumes(spec: &Value) -> Value {
     let mut template = at(spec, "template").clone();
     remove(&mut template, "spec.subdomain");

@@ -1,5 +1,4 @@
-//! What everything that keeps pods running has in common: selectors, templates, rollout numbers,
-//! replica counts.
+//! Validation that all workload kinds share: selectors, templates, rollout parameters, replica counts.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -11,13 +10,13 @@ use crate::validation::{
 };
 use crate::value::{at, int, number, present, same, text};
 
-/// The template's labels escape the selector.
+/// An error for a template with labels that the selector does not match.
 pub(crate) fn labels_do_not_match(labels: &Value, template: &Path) -> FieldError {
     let path = template.child("metadata").child("labels");
     FieldError::invalid(&path, labels.clone(), "`selector` does not match template `labels`")
 }
 
-/// Pods of a workload restart for ever and have no deadline.
+/// Requires `restartPolicy: Always` and no deadline.
 pub(crate) fn long_running(template: &Value, kind: &str, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let path = path.child("spec");
@@ -35,7 +34,7 @@ pub(crate) fn long_running(template: &Value, kind: &str, path: &Path) -> Errors 
     errors
 }
 
-/// What is wrong with a required selector.
+/// Validates a required selector.
 pub(super) fn required_selector(spec: &Value, kind: &str, path: &Path) -> Errors {
     let place = path.child("selector");
     let selector = at(spec, "selector");
@@ -50,8 +49,8 @@ pub(super) fn required_selector(spec: &Value, kind: &str, path: &Path) -> Errors
     errors
 }
 
-/// Whether the selector, if it can be read at all, selects the template's labels. No selector
-/// selects nothing; an empty one is not asked.
+/// Whether the selector, if it is valid, matches the template's labels. No selector matches nothing;
+/// `None` for an empty one.
 pub(super) fn selects_template(spec: &Value) -> Option<bool> {
     let selector = at(spec, "selector");
     if selector.is_null() {
@@ -63,7 +62,7 @@ pub(super) fn selects_template(spec: &Value) -> Option<bool> {
     Some(labels::selects(selector, at(spec, "template.metadata.labels")))
 }
 
-/// What is wrong with the selector and template of a Deployment or ReplicaSet.
+/// Validates the selector and template of a Deployment or ReplicaSet.
 pub(super) fn selector_and_template(spec: &Value, path: &Path) -> Errors {
     let mut errors = required_selector(spec, "deployment", path);
     let place = path.child("template");
@@ -85,7 +84,7 @@ pub(super) fn selector_and_template(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// A selector never changes.
+/// Requires an unchanged selector.
 pub(crate) fn immutable_selector(object: &Value, old: &Value) -> Errors {
     let (new, old) = (at(object, "spec.selector"), at(old, "spec.selector"));
     if same(new, old) {
@@ -98,7 +97,7 @@ pub(crate) fn immutable_selector(object: &Value, old: &Value) -> Errors {
     vec![invalid_raw(&path, &labels::print(new), IMMUTABLE)]
 }
 
-/// What is wrong with a number or percentage.
+/// Validates a number or percentage.
 pub(crate) fn number_or_percent(value: &Value, path: &Path) -> Errors {
     match value.as_str() {
         Some(percent) => names::percent(percent)
@@ -109,7 +108,7 @@ pub(crate) fn number_or_percent(value: &Value, path: &Path) -> Errors {
     }
 }
 
-/// The number of a number or percentage, 0 where it is neither.
+/// The number of a number or percentage, 0 if it is neither.
 pub(crate) fn plain_number(value: &Value) -> i64 {
     match value.as_str() {
         Some(percent) => percent.trim_end_matches('%').parse().unwrap_or_default(),
@@ -126,8 +125,8 @@ pub(crate) fn at_most_all(value: &Value, path: &Path) -> Errors {
     Vec::new()
 }
 
-/// What is wrong with the counts of a status: none negative, none above `replicas`, no more
-/// available than ready.
+/// Validates the counts of a status: none negative, none above `replicas`, no more available than
+/// ready.
 pub(crate) fn replica_counts(
     object: &Value,
     counts: &[&str],
@@ -154,7 +153,7 @@ pub(crate) fn replica_counts(
     errors
 }
 
-/// A collision count only grows.
+/// Requires a collision count that does not decrease.
 pub(super) fn collision_count(object: &Value, old: &Value) -> Errors {
     let name = "status.collisionCount";
     let now = int(object, name);
@@ -168,7 +167,7 @@ pub(super) fn collision_count(object: &Value, old: &Value) -> Errors {
     }
 }
 
-/// Warnings of a workload: its name ends up in host names, its template is a pod's.
+/// Warnings of a workload: its name becomes part of host names, its template is a pod's.
 pub(crate) fn warnings(
     kind: &dyn Kind,
     object: &Value,
@@ -188,7 +187,7 @@ pub(crate) fn warnings(
     }
 }
 
-/// The warning for a name that makes no good host name.
+/// The warning for a name that is not a valid host name.
 pub(crate) fn name_warning(object: &Value) -> Vec<String> {
     let wrong = names::dns_label(text(object, "metadata.name"));
     if wrong.is_empty() {

@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscaler between v1 and v2. What v1 has no field for travels in annotations.
+//! HorizontalPodAutoscaler between v1 and v2. Fields that v1 lacks are kept in annotations.
 
 use serde_json::{Map, Value, json};
 use sluice_base::gojson;
@@ -66,7 +66,7 @@ const FIELDS: [(&str, &[(&str, &str)]); 5] = [
     ),
 ];
 
-/// The object as v2; one that is no v1 object is as it was.
+/// Converts a v1 object to v2; others are returned unchanged.
 pub(crate) fn to_v2(object: &Value) -> Value {
     let mut out = object.clone();
     if text(object, "apiVersion") != "autoscaling/v1" {
@@ -85,7 +85,7 @@ pub(crate) fn to_v2(object: &Value) -> Value {
         set(&mut out, "spec.behavior", behavior);
     }
     let mut current = from_annotation(&mut out, CURRENT);
-    // The annotation knows more than the field.
+    // The annotation has more detail than the field.
     let percent = remove(&mut out, "status.currentCPUUtilizationPercentage");
     if let (true, Some(percent)) = (current.is_empty(), percent) {
         let reading = json!({"averageUtilization": percent, "averageValue": "0"});
@@ -103,7 +103,7 @@ pub(crate) fn to_v2(object: &Value) -> Value {
     out
 }
 
-/// The object as v1; one that is no v2 object is as it was.
+/// Converts a v2 object to v1; others are returned unchanged.
 pub(crate) fn to_v1(object: &Value) -> Value {
     let mut out = object.clone();
     if text(object, "apiVersion") != "autoscaling/v2" {
@@ -142,7 +142,7 @@ pub(crate) fn to_v1(object: &Value) -> Value {
     out
 }
 
-/// A metric with the names of the other version.
+/// A metric with the field names of the other version.
 fn renamed(metric: &Value, to_v1: bool) -> Value {
     let mut out = json!({"type": at(metric, "type")});
     for (source, fields) in FIELDS {

@@ -101,7 +101,7 @@ fn rules(object: &mut Value, path: &str, policies: Value) {
     }
 }
 
-/// What is wrong with a reference to something that scales.
+/// Validates a reference to something that scales.
 pub(super) fn reference(reference: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for name in ["kind", "name"] {

@@ -1,4 +1,4 @@
-//! The metrics that an autoscaler follows.
+//! The metrics of an autoscaler.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -9,10 +9,10 @@ use crate::validation::{Errors, named, names, quantity};
 use crate::value::{at, int, present, text};
 
 const KINDS: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
-/// In the order in which upstream looks at them.
+/// In upstream's order of validation.
 const SOURCES: [&str; 5] = ["object", "external", "pods", "resource", "containerResource"];
 
-/// What is wrong with one metric.
+/// Validates one metric.
 pub(super) fn metric(metric: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let kind = text(metric, "type");

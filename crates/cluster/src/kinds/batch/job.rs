@@ -39,8 +39,8 @@ impl Kind for Job {
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
         if !flag(object, "spec.manualSelector") {
-            // Labels that came from the template are the very same map upstream: they get the
-            // generated ones too. A Job without labels takes the template's when it is read.
+            // Labels that came from the template are the same Go map upstream, so they get the generated
+            // ones too. A Job without labels takes the template's when it is read.
             let labels = at(object, "metadata.labels");
             let shared =
                 !is_zero(labels) && same(labels, at(object, "spec.template.metadata.labels"));
@@ -63,10 +63,10 @@ impl Kind for Job {
     fn validate_update(&self, _context: &Context<'_>, object: &Value, old: &Value) -> Errors {
         let path = Path::new("spec");
         let (spec, before) = (at(object, "spec"), at(old, "spec"));
-        // Jobs from before the prefixed labels need not have them.
+        // Jobs from before the prefixed labels may lack them.
         let labels = entries(old, "spec.template.metadata.labels");
         let prefixed = labels.contains_key(NAME_LABELS[1]) && labels.contains_key(UID_LABELS[1]);
-        // Upstream looks at the whole object, then at the specification once more.
+        // Upstream validates the whole object, then the specification once more.
         let mut errors = generated_selector(object, prefixed);
         errors.extend(specification(spec));
         errors.extend(longest_name(object));
@@ -120,7 +120,7 @@ impl Kind for Job {
     }
 }
 
-/// The pods of an indexed Job are named after it.
+/// Validates the length of the name: the pods of an indexed Job are named after it.
 fn longest_name(object: &Value) -> Errors {
     let mut errors = Vec::new();
     let completions = number(object, "spec.completions");
@@ -157,7 +157,7 @@ fn generate_selector(object: &mut Value) {
     add("spec.selector.matchLabels", &UID_LABELS[1..], &uid);
 }
 
-/// A selector that the author did not claim must be the generated one.
+/// Validates the generated selector, unless `manualSelector` is set.
 fn generated_selector(object: &Value, prefixed: bool) -> Errors {
     let mut errors = Vec::new();
     let selector = at(object, "spec.selector");
@@ -239,8 +239,8 @@ fn fixed_policy(spec: &Value, old: &Value, name: &str, kind: &str, path: &Path) 
     vec![invalid_raw(&path.child(name), &printed, IMMUTABLE)]
 }
 
-/// The template is fixed. While a Job is suspended and has never started, scheduling directives
-/// and resources may still change.
+/// Requires an unchanged template. While a Job is suspended and has never started, scheduling
+/// directives and resources may change.
 fn template(object: &Value, old: &Value) -> Errors {
     let path = Path::new("spec").child("template");
     let now = at(object, "spec.template");

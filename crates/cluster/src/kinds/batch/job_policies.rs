@@ -7,7 +7,7 @@ use crate::kinds::internal;
 use crate::validation::{Errors, invalid_raw, named, names, non_negative, one_of_or_unset};
 use crate::value::{at, int, list, number, present, text};
 
-/// What is wrong with the policies of a job specification.
+/// Validates the policies of a job specification.
 pub(super) fn validate(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let failure = at(spec, "podFailurePolicy");

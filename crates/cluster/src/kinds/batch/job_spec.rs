@@ -35,7 +35,7 @@ pub(super) fn job_defaults(spec: &mut Value) {
     fill(spec, "manualSelector", false);
 }
 
-/// What is wrong with a job specification apart from its selector.
+/// Validates a job specification apart from its selector.
 pub(super) fn validate(spec: &Value, path: &Path) -> Errors {
     let mut errors = non_negative_fields(
         spec,
@@ -140,7 +140,7 @@ fn managed_by(manager: &str, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with a name like `example.com/controller`.
+/// Validates a name like `example.com/controller`.
 pub(crate) fn domain_prefixed_path(name: &str, path: &Path) -> Errors {
     let mut errors = Vec::new();
     match name.split_once('/') {

@@ -13,7 +13,7 @@ fn holds(job: &Value, condition: &str) -> bool {
         .any(|found| text(found, "type") == condition && text(found, "status") == "True")
 }
 
-/// What is wrong with a change of a Job's status.
+/// Validates a change of a Job's status.
 pub(super) fn validate(job: &Value, old: &Value) -> Errors {
     let path = Path::new("status");
     let status = at(job, "status");

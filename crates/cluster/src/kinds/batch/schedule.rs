@@ -1,4 +1,4 @@
-//! Cron schedules as the cron library of upstream reads them, and time zone names.
+//! Cron schedules as upstream's cron library parses them, and time zone names.
 
 /// The five fields: smallest and largest value, names.
 const FIELDS: [(u32, u32, &[&str]); 5] = [
@@ -9,7 +9,7 @@ const FIELDS: [(u32, u32, &[&str]); 5] = [
     (0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
-/// Five sets of bits (minute, hour, day of month, month, day of week), or what is wrong.
+/// Parses a schedule into five sets of bits (minute, hour, day of month, month, day of week).
 pub(crate) fn parse(text: &str) -> Result<[u64; 5], String> {
     let mut text = text;
     if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") {
@@ -99,8 +99,7 @@ fn integer(text: &str) -> Result<u32, String> {
     }
 }
 
-/// What is wrong with the name of a time zone. Names are checked by their area: there is no time
-/// zone database here.
+/// Validates the name of a time zone. Only its area is checked: there is no time zone database here.
 pub(super) fn zone_problems(zone: &str) -> Vec<String> {
     const AREAS: &[&str] = &[
         "Africa",

@@ -7,10 +7,10 @@ use crate::kind::{Context, Kind};
 use crate::validation::{Errors, named, names};
 use crate::value::{at, entries, flag, same};
 
-/// All values together may have this many bytes.
+/// The limit of all values together, in bytes.
 pub(super) const LIMIT: usize = 1024 * 1024;
 
-/// What upstream says of a change to an object that declared itself immutable.
+/// Upstream's message for a change of an object with `immutable: true`.
 pub(super) const FROZEN: &str = "field is immutable when `immutable` is set";
 
 /// The hooks of ConfigMap.
@@ -49,7 +49,7 @@ impl Kind for ConfigMap {
     }
 }
 
-/// What is wrong with a change of an immutable ConfigMap or Secret.
+/// Validates a change of an immutable ConfigMap or Secret.
 pub(super) fn frozen(object: &Value, old: &Value, fields: &[&str]) -> Errors {
     let mut errors = Vec::new();
     if flag(old, "immutable") {
@@ -65,7 +65,7 @@ pub(super) fn frozen(object: &Value, old: &Value, fields: &[&str]) -> Errors {
     errors
 }
 
-/// How many bytes a base64 text stands for.
+/// The decoded length of a base64 text.
 pub(super) fn decoded_length(value: &Value) -> usize {
     let text = value.as_str().unwrap_or_default();
     let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();

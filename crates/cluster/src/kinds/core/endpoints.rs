@@ -101,7 +101,7 @@ fn port(item: &Value, needs_name: bool, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with an address that traffic should go to.
+/// Validates an address that traffic should go to.
 pub(crate) fn endpoint_address(text: &str, path: &Path) -> Errors {
     let Some(address) = addresses::parse_legacy(text) else {
         return vec![FieldError::invalid(path, text, "must be a valid IP address")];

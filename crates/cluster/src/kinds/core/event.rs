@@ -10,7 +10,7 @@ use crate::kinds::internal;
 use crate::validation::{Errors, IMMUTABLE, immutable, immutable_text, invalid_raw, named, names};
 use crate::value::{at, is_zero, number, same, text};
 
-/// The hooks of Event, by the group it is asked for in.
+/// The hooks of Event, by API group.
 pub(crate) enum Event {
     /// `v1`.
     Core,
@@ -36,7 +36,7 @@ impl Event {
 
 impl Kind for Event {
     fn name_rule(&self) -> NameRule {
-        // The older group never looks at the name, beyond what a path can hold.
+        // The core group does not validate the name beyond what a path allows.
         if self.is_core() { NameRule::PathSegment } else { NameRule::Subdomain }
     }
 
@@ -83,7 +83,7 @@ impl Kind for Event {
             |field: &str, shown: &str| immutable_text(object, old, field, &Path::new(shown));
         errors.extend(fixed("reason", "reason"));
         errors.extend(fixed("note", "message"));
-        // Upstream looks at the reason twice.
+        // Upstream validates the reason twice.
         errors.extend(fixed("reason", "reason"));
         errors.extend(fixed("type", "type"));
         for name in ["eventTime", "related"] {

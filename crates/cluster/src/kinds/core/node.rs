@@ -74,7 +74,7 @@ impl Kind for Node {
     }
 }
 
-/// What may not change.
+/// Validates the fields that may not change.
 fn changes(object: &Value, old: &Value) -> Errors {
     let path = Path::new("spec");
     let mut errors = resources(object);

@@ -15,8 +15,7 @@ use crate::validation::{
 };
 use crate::value::{at, entries, fill, fill_absent, list, present, restore, same, set, text};
 
-/// Every source a volume can have, in upstream's order of checks; the second word is the path
-/// where it differs.
+/// Every volume source, in upstream's order of checks; the second entry is the path if it differs.
 const SOURCES: &[(&str, &str)] = &[
     ("hostPath", ""),
     ("gcePersistentDisk", ""),
@@ -79,7 +78,7 @@ impl Kind for PersistentVolume {
     }
 
     fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        // Upstream looks twice.
+        // Upstream validates twice.
         let mut errors = self.validate(context, object);
         errors.extend(self.validate(context, object));
         let mut object = object.clone();

@@ -35,7 +35,7 @@ impl Kind for PersistentVolumeClaim {
     }
 
     fn prepare_create(&self, _context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
-        // The phase comes back when the claim is read.
+        // The phase is set again by defaulting on read.
         set(object, "status", json!({}));
         drop_odd_sources(object);
         normalize_sources(object);
@@ -134,8 +134,8 @@ impl Kind for PersistentVolumeClaim {
     }
 }
 
-/// Claims and snapshots are sources; other local sources were always ignored, and sources in other
-/// namespaces are behind a gate that is off.
+/// Drops data sources that are ignored: local ones that are neither claims nor snapshots, and those in
+/// other namespaces (their feature gate is off).
 fn drop_odd_sources(object: &mut Value) {
     let source = at(object, "spec.dataSource");
     let known = matches!(
@@ -150,7 +150,7 @@ fn drop_odd_sources(object: &mut Value) {
     }
 }
 
-/// A local data source and a reference to it say the same; each fills in the other.
+/// `dataSource` and `dataSourceRef` mean the same; each fills in the other.
 fn normalize_sources(object: &mut Value) {
     let (source, reference) = (at(object, "spec.dataSource"), at(object, "spec.dataSourceRef"));
     if !source.is_null() && reference.is_null() {
@@ -163,7 +163,7 @@ fn normalize_sources(object: &mut Value) {
     }
 }
 
-/// What is wrong with the specification of a claim or of a claim template.
+/// Validates the specification of a claim or of a claim template.
 pub(crate) fn validate_spec(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     if texts(spec, "accessModes").is_empty() {
@@ -208,7 +208,7 @@ pub(crate) fn validate_spec(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the access modes of a claim or volume.
+/// Validates the access modes of a claim or volume.
 pub(super) fn access_modes(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let place = path.child("accessModes");

@@ -50,7 +50,7 @@ impl Kind for Pod {
         match context.subresource {
             "ephemeralcontainers" => pod_spec::keep_all_but_ephemeral(object, old),
             "resize" => pod_spec::keep_all_but_resources(object, old),
-            // What admission set at creation stays although nobody repeats it.
+            // Fields that admission set at creation stay, although updates do not repeat them.
             _ => {
                 for path in ["spec.priority", "spec.preemptionPolicy"] {
                     if !present(object, path) {
@@ -119,7 +119,7 @@ impl Kind for Pod {
     }
 
     fn grace_period(&self, object: &Value) -> Option<i64> {
-        // Nothing runs in a pod without a node or in a finished one.
+        // No process runs in a pod without a node or in a finished one.
         let finished = matches!(text(object, "status.phase"), "Failed" | "Succeeded");
         if text(object, "spec.nodeName").is_empty() || finished {
             return Some(0);

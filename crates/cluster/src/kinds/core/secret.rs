@@ -18,7 +18,7 @@ pub(super) struct Secret;
 impl Kind for Secret {
     fn default(&self, object: &mut Value) {
         fill(object, "type", "Opaque");
-        // `stringData` is a way to write `data`; it is never stored.
+        // `stringData` is write-only: it is merged into `data` and never stored.
         let Some(Value::Object(plain)) = remove(object, "stringData") else { return };
         let Some(data) = slot(object, "data").filter(|_| !plain.is_empty()) else { return };
         if data.is_null() {

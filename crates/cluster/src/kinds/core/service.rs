@@ -139,7 +139,7 @@ fn externally_accessible(service: &Value) -> bool {
         || (kind_of(service) == "ClusterIP" && !list(service, "spec.externalIPs").is_empty())
 }
 
-/// A change of type takes away what only the old type had, unless it was changed as well.
+/// Removes fields of the old type when the type changes, unless they were changed as well.
 fn drop_fields_of_the_old_type(object: &mut Value, old: &Value) {
     let same = |object: &Value, path: &str| crate::value::same(at(object, path), at(old, path));
     if kind_of(old) != "ExternalName" && kind_of(object) == "ExternalName" {

@@ -38,7 +38,7 @@ impl Kind for ServiceAccount {
     }
 }
 
-/// A reference to a Secret is its name and nothing else.
+/// Keeps only the names of references to Secrets.
 fn keep_names(object: &mut Value) {
     for secret in list_mut(object, "secrets") {
         *secret = json!({"name": text(secret, "name")});

@@ -72,7 +72,7 @@ fn parameters(parameters: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with a reference to an object of any kind.
+/// Validates a reference to an object of any kind.
 pub(super) fn typed_reference(reference: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     if let Some(group) = at(reference, "apiGroup").as_str() {

@@ -62,7 +62,7 @@ impl Kind for NetworkPolicy {
     }
 
     fn validate_update(&self, context: &Context<'_>, object: &Value, _old: &Value) -> Errors {
-        // Upstream looks twice.
+        // Upstream validates twice.
         let mut errors = self.validate(context, object);
         errors.extend(self.validate(context, object));
         errors

@@ -28,9 +28,9 @@ pub(crate) fn containers_of<'a>(
     })
 }
 
-/// What the checks of one container need to know of its pod.
+/// The parts of a pod that the validation of one container needs.
 pub(super) struct Surroundings<'a> {
-    /// The names of good volumes with the volumes.
+    /// The valid volumes by name.
     pub(super) volumes: Vec<(&'a str, &'a Value)>,
     /// The names of the pod's resource claims.
     pub(super) claims: Vec<&'a str>,
@@ -40,7 +40,7 @@ pub(super) struct Surroundings<'a> {
     system: &'a str,
 }
 
-/// What is wrong with a pod specification.
+/// Validates a pod specification.
 pub(super) fn validate_spec(spec: &Value, place: Place<'_>, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let grace = int(spec, "terminationGracePeriodSeconds");

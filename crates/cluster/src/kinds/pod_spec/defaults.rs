@@ -1,4 +1,4 @@
-//! What a pod specification gets where its author said nothing.
+//! Defaults of a pod specification.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) fn spec_defaults(spec: &mut Value) {
     fill(spec, "terminationGracePeriodSeconds", 30);
     fill(spec, "schedulerName", "default-scheduler");
     fill(spec, "securityContext", json!({}));
-    // The deprecated field follows the new one, and gives it its value where that is empty.
+    // The deprecated field follows the new one, and fills it in where that is empty.
     let account = [text(spec, "serviceAccountName"), text(spec, "serviceAccount")]
         .into_iter()
         .find(|name| !name.is_empty())
@@ -110,13 +110,13 @@ fn handler_defaults(handler: &mut Value) {
     }
 }
 
-/// Where the tag is `latest`, spelled out or implied, images are always pulled.
+/// The default pull policy: `Always` for the tag `latest`, spelled out or implied.
 pub(super) fn pull_policy(image: &str) -> &'static str {
     if tag_is_latest(image) { "Always" } else { "IfNotPresent" }
 }
 
 fn tag_is_latest(image: &str) -> bool {
-    // A reference that does not parse has no tag at all.
+    // A reference that does not parse has no tag.
     if image.contains('@') {
         return false;
     }

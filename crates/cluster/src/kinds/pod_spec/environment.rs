@@ -1,4 +1,4 @@
-//! Environment variables and the references they draw values from.
+//! Environment variables and their value sources.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -18,7 +18,7 @@ const FIELDS: &[&str] = &[
     "status.podIPs",
 ];
 
-/// Fields that exist for references at all.
+/// Fields that field references know.
 const KNOWN: &[&str] = &[
     "metadata.annotations",
     "metadata.labels",
@@ -37,7 +37,7 @@ const KNOWN: &[&str] = &[
     "spec.host",
 ];
 
-/// Fields that a downward API volume may show.
+/// Fields that a downward API volume may contain.
 pub(super) const VOLUME_FIELDS: &[&str] = &[
     "metadata.annotations",
     "metadata.labels",
@@ -55,7 +55,7 @@ const RESOURCES: &[&str] = &[
     "requests.memory",
 ];
 
-/// What is wrong with `env`.
+/// Validates `env`.
 pub(super) fn variables(container: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for (index, variable) in list(container, "env").iter().enumerate() {
@@ -110,7 +110,7 @@ fn value_from(variable: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with a reference to a field of the pod.
+/// Validates a reference to a field of the pod.
 pub(super) fn field_reference(reference: &Value, fields: &[&str], path: &Path) -> Errors {
     for name in ["apiVersion", "fieldPath"] {
         if text(reference, name).is_empty() {
@@ -152,7 +152,7 @@ pub(super) fn field_reference(reference: &Value, fields: &[&str], path: &Path) -
     Vec::new()
 }
 
-/// What is wrong with a reference to a resource of a container.
+/// Validates a reference to a resource of a container.
 pub(super) fn resource_reference(reference: &Value, volume: bool, path: &Path) -> Errors {
     let resource = text(reference, "resource");
     let huge = ["requests.hugepages-", "limits.hugepages-"]
@@ -214,7 +214,7 @@ fn key_reference(reference: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with `envFrom`.
+/// Validates `envFrom`.
 pub(super) fn sources(container: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for (index, source) in list(container, "envFrom").iter().enumerate() {

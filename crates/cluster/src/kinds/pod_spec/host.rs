@@ -1,4 +1,4 @@
-//! What a pod takes from its host: ports, names, DNS, namespaces, operating system.
+//! Fields of a pod that concern its host: ports, names, DNS, namespaces, operating system.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -7,7 +7,7 @@ use super::Place;
 use crate::validation::{Errors, addresses, named, names};
 use crate::value::{at, flag, list, number, present, text, texts};
 
-/// Host ports that two containers both want.
+/// Host ports that two containers request.
 pub(super) fn port_conflicts(containers: &[Value], path: &Path) -> Errors {
     let mut errors = Vec::new();
     let mut taken: Vec<String> = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn port_conflicts(containers: &[Value], path: &Path) -> Errors {
     errors
 }
 
-/// With `hostNetwork`, host ports equal container ports.
+/// Requires host ports to equal container ports with `hostNetwork`.
 pub(super) fn host_network_ports(spec: &Value, place: Place<'_>, path: &Path) -> Errors {
     let mut errors = Vec::new();
     if !flag(spec, "hostNetwork") {
@@ -51,7 +51,7 @@ pub(super) fn host_network_ports(spec: &Value, place: Place<'_>, path: &Path) ->
     errors
 }
 
-/// What is wrong with host aliases.
+/// Validates host aliases.
 pub(super) fn aliases(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for (index, alias) in list(spec, "hostAliases").iter().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn aliases(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the DNS configuration.
+/// Validates the DNS configuration.
 pub(super) fn dns_config(spec: &Value, path: &Path) -> Errors {
     let config = at(spec, "dnsConfig");
     let servers = texts(config, "nameservers");
@@ -117,7 +117,7 @@ pub(super) fn dns_config(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// A pod in its own user namespace may not share the host's others.
+/// Validates that a pod with its own user namespace shares no other namespace with the host.
 pub(super) fn user_namespaces(spec: &Value, path: &Path) -> Errors {
     if at(spec, "hostUsers").as_bool() != Some(false) {
         return Vec::new();
@@ -129,7 +129,7 @@ pub(super) fn user_namespaces(spec: &Value, path: &Path) -> Errors {
         .collect()
 }
 
-/// What is wrong with `os`.
+/// Validates `os`.
 pub(super) fn operating_system(spec: &Value, path: &Path) -> Errors {
     if !present(spec, "os") {
         return Vec::new();

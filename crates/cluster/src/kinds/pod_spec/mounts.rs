@@ -1,4 +1,4 @@
-//! Where containers see volumes.
+//! Volume mounts and volume devices of containers.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -7,7 +7,7 @@ use super::containers::{Surroundings, is_privileged};
 use crate::validation::{Errors, one_of_or_unset, required_text};
 use crate::value::{flag, list, present, text};
 
-/// What is wrong with `volumeMounts`.
+/// Validates `volumeMounts`.
 pub(super) fn mounts(container: &Value, around: &Surroundings<'_>, path: &Path) -> Errors {
     let devices = list(container, "volumeDevices");
     let mut errors = Vec::new();
@@ -80,7 +80,7 @@ fn propagation(mount: &Value, container: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with `volumeDevices`.
+/// Validates `volumeDevices`.
 pub(super) fn devices(container: &Value, around: &Surroundings<'_>, path: &Path) -> Errors {
     let mounts = list(container, "volumeMounts");
     let mut errors = Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn devices(container: &Value, around: &Surroundings<'_>, path: &Path)
     errors
 }
 
-/// What is wrong with a path that must be relative and stay below its root.
+/// Validates a path that must be relative and stay below its root.
 pub(crate) fn relative_path(target: &str, path: &Path) -> Errors {
     let mut errors = Vec::new();
     if target.starts_with('/') {
@@ -137,7 +137,7 @@ pub(crate) fn relative_path(target: &str, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with a path that must not step back.
+/// Validates a path that must not step back.
 pub(crate) fn no_backsteps(target: &str, path: &Path) -> Errors {
     if target.split('/').any(|part| part == "..") {
         return vec![FieldError::invalid(path, target, "must not contain '..'")];
@@ -145,7 +145,7 @@ pub(crate) fn no_backsteps(target: &str, path: &Path) -> Errors {
     Vec::new()
 }
 
-/// What is wrong with the place of a file in a volume.
+/// Validates the path of a file in a volume.
 pub(crate) fn file_path(target: &str, path: &Path) -> Errors {
     let mut errors = relative_path(target, path);
     if target.starts_with("..") && !target.starts_with("../") {

@@ -1,4 +1,4 @@
-//! Files of one volume that are in each other's way.
+//! Files of one volume with overlapping paths.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ impl File<'_> {
     }
 }
 
-/// The warnings that the files of a volume earn.
+/// Warnings about the files of a volume.
 pub(super) fn warnings(volume: &Value) -> Vec<String> {
     let name = text(volume, "name");
     let mut warnings = Vec::new();
@@ -50,8 +50,8 @@ pub(super) fn warnings(volume: &Value) -> Vec<String> {
 
 fn projected(source: &Value) -> Vec<File<'_>> {
     let mut found = Vec::new();
-    for (field, word) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
-        let described = format!("{word} {:?}", text(source, &format!("{field}.name")));
+    for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
+        let described = format!("{kind} {:?}", text(source, &format!("{field}.name")));
         found.extend(files(at(source, field), &described));
     }
     found.extend(files(at(source, "downwardAPI"), "DownwardAPI"));

@@ -1,4 +1,4 @@
-//! Changes of a part of a running pod: `ephemeralcontainers` and `resize`.
+//! Updates of a part of a running pod: `ephemeralcontainers` and `resize`.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -8,14 +8,14 @@ use crate::kinds::{internal, line_diff};
 use crate::validation::Errors;
 use crate::value::{at, list, list_mut, present, restore, same, set, text};
 
-/// Everything but the ephemeral containers stays.
+/// Restores everything but the ephemeral containers.
 pub(crate) fn keep_all_but_ephemeral(object: &mut Value, old: &Value) {
     let containers = at(object, "spec.ephemeralContainers").clone();
     keep_all(object, old);
     set(object, "spec.ephemeralContainers", containers);
 }
 
-/// Everything but the resources of containers stays, where the containers are the same.
+/// Restores everything but the resources of containers, if the containers are the same.
 pub(crate) fn keep_all_but_resources(object: &mut Value, old: &Value) {
     let fields = ["spec.containers", "spec.initContainers"];
     let names = |pod: &Value, field: &str| -> Vec<String> {
@@ -42,7 +42,7 @@ fn keep_all(object: &mut Value, old: &Value) {
     }
 }
 
-/// What is wrong with new ephemeral containers: old ones stay as they are.
+/// Validates new ephemeral containers: existing ones may not change.
 pub(crate) fn validate_ephemeral(pod: &Value, old: &Value) -> Errors {
     let path = Path::new("spec").child("ephemeralContainers");
     let mut errors = validate_pod(pod);
@@ -72,7 +72,7 @@ pub(crate) fn validate_ephemeral(pod: &Value, old: &Value) -> Errors {
     errors
 }
 
-/// What is wrong with a resize: the class of service stays, only processor and memory change.
+/// Validates a resize: the QoS class stays, only CPU and memory change.
 pub(crate) fn validate_resize(pod: &Value, old: &Value) -> Errors {
     let path = Path::new("spec");
     let mut errors = validate_pod(pod);

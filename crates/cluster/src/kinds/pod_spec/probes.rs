@@ -8,7 +8,7 @@ use crate::validation::{
 };
 use crate::value::{at, int, list, number, present, text};
 
-/// What is wrong with the three probes of a container.
+/// Validates the three probes of a container.
 pub(super) fn probes(container: &Value, grace: Option<i64>, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
@@ -60,7 +60,7 @@ fn probe_itself(probe: &Value, grace: Option<i64>, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with lifecycle handlers.
+/// Validates lifecycle handlers.
 pub(super) fn lifecycle(
     lifecycle: &Value,
     grace: Option<i64>,
@@ -138,7 +138,7 @@ fn http_get(action: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with a port given by number or name.
+/// Validates a port given by number or name.
 pub(crate) fn port_number_or_name(port: &Value, path: &Path) -> Errors {
     match port.as_str() {
         Some(name) => named(names::port_name, name, path),

@@ -1,4 +1,4 @@
-//! The quality-of-service class that follows from requests and limits.
+//! The QoS class, from requests and limits.
 
 use serde_json::Value;
 

@@ -57,7 +57,7 @@ fn is_extended(name: &str) -> bool {
         && names::qualified_name(&format!("requests.{name}")).is_empty()
 }
 
-/// What is wrong with the name of any resource.
+/// Validates the name of any resource.
 pub(crate) fn resource_name(name: &str, path: &Path) -> Errors {
     let errors = named(names::qualified_name, name, path);
     let huge = is_huge_page(name) || name.starts_with("requests.hugepages-");
@@ -68,7 +68,7 @@ pub(crate) fn resource_name(name: &str, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the name of a resource of a container.
+/// Validates the name of a resource of a container.
 pub(crate) fn container_resource_name(name: &str, path: &Path) -> Errors {
     let mut errors = resource_name(name, path);
     if !name.contains('/') {
@@ -83,7 +83,7 @@ pub(crate) fn container_resource_name(name: &str, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the amount of a resource.
+/// Validates the amount of a resource.
 pub(crate) fn quantity_value(name: &str, amount: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     if quantity::nanos(amount).unwrap_or_default() < 0 {
@@ -96,7 +96,7 @@ pub(crate) fn quantity_value(name: &str, amount: &Value, path: &Path) -> Errors 
     errors
 }
 
-/// What is wrong with the requests, limits and claims of a container.
+/// Validates the requests, limits and claims of a container.
 pub(super) fn requirements(resources: &Value, claims: &[&str], path: &Path) -> Errors {
     let mut errors = Vec::new();
     let (limits_path, requests_path) = (path.child("limits"), path.child("requests"));

@@ -1,4 +1,4 @@
-//! Where pods may run: affinity, tolerations, spreading, gates.
+//! Scheduling fields: affinity, tolerations, topology spread, gates.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -6,7 +6,7 @@ use sluice_schema::field::{FieldError, Path};
 use crate::validation::{Errors, labels, named, names, one_of_or_unset, positive};
 use crate::value::{at, entries, int, list, number, present, text, texts};
 
-/// What is wrong with affinities.
+/// Validates affinities.
 pub(super) fn affinity(affinity: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let node = at(affinity, "nodeAffinity");
@@ -45,7 +45,7 @@ fn weight(term: &Value, path: &Path) -> Errors {
     vec![FieldError::invalid(&path.child("weight"), weight, "must be in the range 1-100")]
 }
 
-/// What is wrong with a node selector.
+/// Validates a node selector.
 pub(crate) fn node_selector(selector: &Value, path: &Path) -> Errors {
     let path = path.child("nodeSelectorTerms");
     let terms = list(selector, "nodeSelectorTerms");
@@ -164,7 +164,7 @@ fn label_keys(term: &Value, field: &str, path: &Path) -> Errors {
     errors
 }
 
-/// A key of `matchLabelKeys` that the selector had before it was merged in.
+/// Errors for keys of `matchLabelKeys` that the selector has itself.
 fn repeated_keys(term: &Value, path: &Path) -> Errors {
     let keys = texts(term, "matchLabelKeys");
     let mut errors = Vec::new();
@@ -183,7 +183,7 @@ fn repeated_keys(term: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with scheduling gates.
+/// Validates scheduling gates.
 pub(super) fn gates(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     let mut seen = Vec::new();
@@ -199,7 +199,7 @@ pub(super) fn gates(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with topology spread constraints.
+/// Validates topology spread constraints.
 pub(super) fn spread(spec: &Value, path: &Path) -> Errors {
     let constraints = list(spec, "topologySpreadConstraints");
     let mut errors = Vec::new();
@@ -252,7 +252,7 @@ pub(super) fn spread(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with tolerations.
+/// Validates tolerations.
 pub(crate) fn tolerations(spec: &Value, path: &Path) -> Errors {
     let mut errors = Vec::new();
     for (index, toleration) in list(spec, "tolerations").iter().enumerate() {
@@ -303,7 +303,7 @@ pub(crate) fn tolerations(spec: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the effect of a taint.
+/// Validates the effect of a taint.
 pub(crate) fn taint_effect(effect: &str, path: &Path) -> Errors {
     let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     if effects.contains(&effect) {
@@ -312,7 +312,7 @@ pub(crate) fn taint_effect(effect: &str, path: &Path) -> Errors {
     vec![FieldError::not_supported(path, effect, &effects)]
 }
 
-/// `matchLabelKeys` and `mismatchLabelKeys` become expressions of the selectors they refine.
+/// Merges `matchLabelKeys` and `mismatchLabelKeys` into their selectors.
 pub(crate) fn merge_label_keys(pod: &mut Value) {
     let labels = entries(pod, "metadata.labels").clone();
     let required = "requiredDuringSchedulingIgnoredDuringExecution";

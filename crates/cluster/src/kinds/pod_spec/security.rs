@@ -23,7 +23,7 @@ fn identifiers(context: &Value, names: &[&str], path: &Path) -> Errors {
         .collect()
 }
 
-/// What is wrong with the pod-level context.
+/// Validates the pod-level context.
 pub(super) fn pod_context(spec: &Value, path: &Path) -> Errors {
     let context = at(spec, "securityContext");
     let mut errors = identifiers(context, &["fsGroup", "runAsUser", "runAsGroup"], path);
@@ -153,7 +153,7 @@ fn app_armor(profile: &Value, path: &Path) -> Errors {
     }
 }
 
-/// What is wrong with the context of one container.
+/// Validates the context of one container.
 pub(super) fn container_context(context: &Value, host_users: bool, path: &Path) -> Errors {
     if context.is_null() {
         return Vec::new();

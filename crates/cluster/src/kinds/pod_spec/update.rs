@@ -1,4 +1,4 @@
-//! What may change in a running pod: images, a deadline, more tolerations, fewer gates.
+//! Changes that a running pod allows: images, deadline, more tolerations, fewer gates.
 
 use serde_json::Value;
 use sluice_schema::field::{FieldError, Path};
@@ -8,7 +8,7 @@ use crate::kinds::{internal, line_diff};
 use crate::validation::{Errors, range_message, required_text};
 use crate::value::{at, entries, int, list, list_mut, remove, restore, same, set, text};
 
-/// What is wrong with a change of a Pod.
+/// Validates a change of a Pod.
 pub(crate) fn validate_pod_update(pod: &Value, old: &Value) -> Errors {
     let path = Path::new("spec");
     let mut errors = validate_pod(pod);
@@ -83,7 +83,7 @@ fn with_mutable_fields_restored(spec: &Value, old: &Value) -> Value {
     if int(old, grace).is_some_and(|seconds| seconds < 0) && int(&munged, grace) == Some(1) {
         restore(&mut munged, old, grace);
     }
-    // A gated pod may still be steered to nodes.
+    // The node selection of a gated pod may still be narrowed.
     if !list(old, "schedulingGates").is_empty() {
         restore(&mut munged, old, "nodeSelector");
         match at(old, "affinity.nodeAffinity") {

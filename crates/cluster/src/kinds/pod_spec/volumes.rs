@@ -13,7 +13,7 @@ use crate::value::{at, int, is_zero, list, number, present, text};
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// In upstream's order of checks; the second word is the path where it differs.
+/// In upstream's order of checks; the second entry is the path if it differs.
 const SOURCES: &[(&str, &str)] = &[
     ("hostPath", ""),
     ("gitRepo", ""),
@@ -46,7 +46,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("image", ""),
 ];
 
-/// What rarer sources cannot do without.
+/// Required fields of rarer sources.
 const NEEDED: &[(&str, &[&str])] = &[
     ("gitRepo", &["repository"]),
     ("awsElasticBlockStore", &["volumeID"]),
@@ -61,7 +61,7 @@ const NEEDED: &[(&str, &[&str])] = &[
     ("portworxVolume", &["volumeID"]),
 ];
 
-/// The good volumes by name, and what is wrong with the others.
+/// The valid volumes by name, and the errors of the others.
 pub(super) fn volumes<'a>(
     spec: &'a Value,
     place: Place<'_>,
@@ -162,7 +162,7 @@ fn one_source(field: &str, source: &Value, place: Place<'_>, path: &Path) -> Err
     }
 }
 
-/// What is wrong with a path on the host.
+/// Validates a path on the host.
 pub(crate) fn host_path(source: &Value, path: &Path) -> Errors {
     let missing = required_text(source, "path", path);
     if !missing.is_empty() {
@@ -183,7 +183,7 @@ pub(crate) fn host_path(source: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with an NFS export.
+/// Validates an NFS export.
 pub(crate) fn nfs(source: &Value, path: &Path) -> Errors {
     let mut errors = required_text(source, "server", path);
     errors.extend(required_text(source, "path", path));
@@ -195,7 +195,7 @@ pub(crate) fn nfs(source: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the name of a CSI driver.
+/// Validates the name of a CSI driver.
 pub(crate) fn csi_driver_name(name: &str, path: &Path) -> Errors {
     if name.is_empty() {
         return vec![FieldError::required(path, "")];

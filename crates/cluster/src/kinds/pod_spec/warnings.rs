@@ -1,4 +1,4 @@
-//! Warnings that a pod specification earns.
+//! Warnings about a pod specification.
 
 use serde_json::Value;
 use sluice_schema::field::Path;

@@ -15,7 +15,7 @@ pub(super) struct Role {
 
 impl Kind for Role {
     fn default(&self, object: &mut Value) {
-        // `rules` is always shown, as null where there are none.
+        // `rules` is always shown, null if there are none.
         if !present(object, "rules") {
             set(object, "rules", Value::Null);
         }

@@ -49,7 +49,7 @@ impl Kind for CsiNode {
     }
 
     fn validate_update(&self, context: &Context<'_>, object: &Value, old: &Value) -> Errors {
-        // Upstream looks twice.
+        // Upstream validates twice.
         let mut errors = self.validate(context, object);
         errors.extend(self.validate(context, object));
         let path = Path::new("spec").child("drivers");

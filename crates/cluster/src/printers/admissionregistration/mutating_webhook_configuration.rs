@@ -1,4 +1,4 @@
-//! MutatingWebhookConfigurations: how many webhooks.
+//! MutatingWebhookConfigurations: number of webhooks.
 
 use jiff::Timestamp;
 use serde_json::Value;

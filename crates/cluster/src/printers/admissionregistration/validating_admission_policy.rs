@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicies: how many rules, with which parameters.
+//! ValidatingAdmissionPolicies: number of validations, parameter kind.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicyBindings: which policy, with which parameters.
+//! ValidatingAdmissionPolicyBindings: policy and parameters.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ fn parameters(object: &Value) -> String {
     let reference = at(object, "spec.paramRef");
     let (namespace, name) = (text(reference, "namespace"), text(reference, "name"));
     if !name.is_empty() {
-        // Whether the parameter has a namespace is not known here.
+        // Whether the parameter kind is namespaced is not known here.
         return format!("{}/{name}", or(namespace, "*"));
     }
     match at(reference, "selector") {

@@ -1,4 +1,4 @@
-//! ValidatingWebhookConfigurations: how many webhooks.
+//! ValidatingWebhookConfigurations: number of webhooks.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! APIServices: who serves the version, and whether it does.
+//! APIServices: the service and its availability.
 
 use jiff::Timestamp;
 use serde_json::Value;

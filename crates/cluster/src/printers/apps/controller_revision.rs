@@ -1,4 +1,4 @@
-//! ControllerRevisions: of whom, and which.
+//! ControllerRevisions: controller and revision.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_controller_is_told_with_kind_and_group() {
+    fn the_controller_is_shown_with_kind_and_group() {
         let owner = |version: &str| json!([{"apiVersion": version, "kind": "Thing", "name": "t", "controller": true}]);
         let cases = [
             (json!([]), "<none>"),

@@ -1,4 +1,4 @@
-//! DaemonSets: on how many nodes their pods should be and are.
+//! DaemonSets: desired, current and ready pods.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Deployments: how many pods are ready, up to date and available.
+//! Deployments: ready, updated and available pods.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
         age(object, now),
         joined(object, "spec.template.spec.containers", "name"),
         joined(object, "spec.template.spec.containers", "image"),
-        // Unlike other kinds, an empty selector is no text here.
+        // Unlike for other kinds, an empty selector is an empty text here.
         label_selector_text(at(object, "spec.selector")),
     ]
 }

@@ -1,4 +1,4 @@
-//! ReplicaSets: how many pods there should be and are.
+//! ReplicaSets: desired, current and ready pods.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! StatefulSets: how many pods are ready.
+//! StatefulSets: ready pods.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscalers: what they scale, by which metrics.
+//! HorizontalPodAutoscalers: target and metrics.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -32,7 +32,7 @@ const COLUMNS: &[Column] = &[
     AGE,
 ];
 
-/// So many metrics are shown.
+/// The number of metrics that are shown.
 const SHOWN: usize = 2;
 
 fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
@@ -99,7 +99,7 @@ fn metric(spec: &Value, status: &Value) -> String {
     format!("{}/{}", current(status, "value", "<nil>"), amount(spec, "target.value", "<nil>"))
 }
 
-/// The current value of a metric; `missing` where the metric is known without it.
+/// The current value of a metric; `missing` if the status lacks it.
 fn current(status: &Value, field: &str, missing: &str) -> String {
     if status.is_null() {
         return "<unknown>".to_owned();

@@ -1,4 +1,4 @@
-//! Scales: how many replicas there should be and are.
+//! Scales: desired and current replicas.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::value::number;
 pub(in crate::printers) const PRINTER: Printer = Printer::new(COLUMNS, cells);
 
 const COLUMNS: &[Column] = &[
-    // Not marked as a name, unlike everywhere else.
+    // Without the format `name`, unlike everywhere else.
     Column::string("Name", Description::Metadata("name")),
     Column::integer("Desired", Field("autoscaling.v1.ScaleSpec", "replicas")),
     Column::integer("Available", Field("autoscaling.v1.ScaleStatus", "replicas")),

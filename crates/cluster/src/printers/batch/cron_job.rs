@@ -1,4 +1,4 @@
-//! CronJobs: when they run and last ran.
+//! CronJobs: schedule and last run.
 
 use jiff::Timestamp;
 use serde_json::Value;

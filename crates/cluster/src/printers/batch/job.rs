@@ -1,4 +1,4 @@
-//! Jobs: how far they are and how long they took.
+//! Jobs: completions and duration.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn completions_are_told_by_what_the_job_wants() {
+    fn completions_are_shown_by_what_the_job_wants() {
         let cases = [
             (json!({"completions": 3, "parallelism": 2}), "1/3"),
             (json!({"parallelism": 2}), "1/1 of 2"),

@@ -1,4 +1,4 @@
-//! CertificateSigningRequests: who asks whom, and the answer.
+//! CertificateSigningRequests: signer, requestor and condition.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;

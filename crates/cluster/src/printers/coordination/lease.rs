@@ -1,4 +1,4 @@
-//! Leases: who holds them.
+//! Leases: the holder.
 
 use jiff::Timestamp;
 use serde_json::Value;

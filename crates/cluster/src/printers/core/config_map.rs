@@ -1,4 +1,4 @@
-//! ConfigMaps: how many keys.
+//! ConfigMaps: number of keys.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -14,7 +14,7 @@ pub(super) const PRINTER: Printer = Printer::new(COLUMNS, cells);
 const COLUMNS: &[Column] =
     &[NAME, Column::string("Endpoints", Field("core.v1.Endpoints", "subsets")), AGE];
 
-/// So many addresses are shown.
+/// The number of addresses that are shown.
 const SHOWN: usize = 3;
 
 fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
@@ -41,7 +41,7 @@ fn addresses(object: &Value) -> String {
             }
         }
     }
-    // Subsets without ready addresses print as nothing, unlike no subsets.
+    // Subsets without ready addresses print as nothing; no subsets as `<none>`.
     if found.is_empty() { String::new() } else { with_more(&found, SHOWN) }
 }
 

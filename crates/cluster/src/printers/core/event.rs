@@ -1,4 +1,4 @@
-//! Events: what happened to which object, and when.
+//! Events: reason, object, message and times.
 
 use jiff::Timestamp;
 use serde_json::Value;

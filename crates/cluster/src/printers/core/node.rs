@@ -65,7 +65,7 @@ fn status(object: &Value) -> String {
     status
 }
 
-/// The roles that labels give: `node-role.kubernetes.io/<role>` and `kubernetes.io/role=<role>`.
+/// The roles from the labels `node-role.kubernetes.io/<role>` and `kubernetes.io/role=<role>`.
 fn roles(object: &Value) -> String {
     let roles: BTreeSet<&str> = entries(object, "metadata.labels")
         .iter()

@@ -1,4 +1,4 @@
-//! PersistentVolumes: size, modes and the claim they are bound to.
+//! PersistentVolumes: size, modes and claim.
 
 use jiff::Timestamp;
 use serde_json::Value;

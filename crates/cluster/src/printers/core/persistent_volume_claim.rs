@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims: phase, and what the bound volume offers.
+//! PersistentVolumeClaims: phase, and properties of the bound volume.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Pods: what their containers do, in one word.
+//! Pods: a one-word state of their containers.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn readiness_gates(object: &Value) -> String {
     format!("{}/{}", open.count(), gates.len())
 }
 
-/// Rows of pods that have ended say so.
+/// The row conditions of finished pods.
 fn conditions(object: &Value) -> Vec<Value> {
     let phase = text(object, "status.phase");
     let message = match phase {

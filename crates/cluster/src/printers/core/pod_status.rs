@@ -1,4 +1,4 @@
-//! The status column of pods: one word for all their containers.
+//! The status column of pods: one word for all containers.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::printers::age::parse;
 use crate::printers::cell::condition;
 use crate::value::{flag, list, number, present, text};
 
-/// What the containers of a pod do.
+/// The state of a pod's containers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) ready: usize,
@@ -51,8 +51,8 @@ impl Summary {
         summary
     }
 
-    /// Reads the init containers up to the first that holds the others up. The restarts of sidecars
-    /// are given back apart, since only they count once the pod runs; an error means it does not.
+    /// Reads the init containers up to the first that is not finished. Restarts of sidecars are returned
+    /// separately, since only they count once the pod runs; an error means that it does not run yet.
     fn initialize(&mut self, pod: &Value) -> Result<Restarts, ()> {
         let specs = list(pod, "spec.initContainers");
         let mut all = Restarts::default();
@@ -94,7 +94,7 @@ impl Summary {
         if runs { Ok(sidecars) } else { Err(()) }
     }
 
-    /// Reads the containers, the last first, so that the first has the last word.
+    /// Reads the containers, the last first, so that the first one decides.
     fn run(&mut self, pod: &Value, mut restarts: Restarts) {
         let mut running = false;
         let mut failure = None;
@@ -129,7 +129,7 @@ impl Summary {
     }
 }
 
-/// How often containers were restarted, and when last.
+/// The number of restarts, and the time of the last.
 #[derive(Default)]
 struct Restarts {
     count: i64,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_container_has_the_last_word() {
+    fn the_first_container_decides_the_status() {
         let up = json!({"ready": true, "state": {"running": {}}});
         let completed = json!({"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
         let failed = json!({"state": {"terminated": {"exitCode": 2}}});
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_restart_is_told() {
+    fn the_latest_restart_is_shown() {
         let ended = |moment: &str| json!({"restartCount": 1, "lastState": {"terminated": {"finishedAt": moment}}});
         let containers = json!([ended("2026-01-01T00:00:05Z"), ended("2026-01-01T00:00:03Z")]);
         let summary = Summary::of(&pod(&json!([]), &containers, "Running"));

@@ -1,4 +1,4 @@
-//! ReplicationControllers: how many pods there should be and are.
+//! ReplicationControllers: desired, current and ready pods.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! ResourceQuotas: used and hard amounts, limits apart.
+//! ResourceQuotas: used and hard amounts, limits in a column of their own.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Secrets: their type and how many keys.
+//! Secrets: type and number of keys.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -35,7 +35,7 @@ fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-/// Where the service is reached from outside.
+/// The external addresses.
 fn external(object: &Value) -> String {
     let given = texts(object, "spec.externalIPs").join(",");
     match text(object, "spec.type") {

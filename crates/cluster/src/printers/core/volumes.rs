@@ -1,4 +1,4 @@
-//! What volumes and claims print alike.
+//! Cells that volumes and claims share.
 
 use serde_json::Value;
 
@@ -21,13 +21,13 @@ pub(super) fn access_modes(object: &Value, path: &str) -> String {
     shown.join(",")
 }
 
-/// The storage class; the annotation of old goes before the field.
+/// The storage class; the deprecated annotation takes precedence over the field.
 pub(super) fn class(object: &Value) -> &str {
     metadata::entry(object, "annotations", "volume.beta.kubernetes.io/storage-class")
         .unwrap_or_else(|| text(object, "spec.storageClassName"))
 }
 
-/// The phase, or that the object is going away.
+/// The phase, or `Terminating`.
 pub(super) fn phase(object: &Value) -> &str {
     if metadata::is_terminating(object) { "Terminating" } else { text(object, "status.phase") }
 }

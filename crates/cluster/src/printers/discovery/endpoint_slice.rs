@@ -29,7 +29,7 @@ const COLUMNS: &[Column] = &[
     AGE,
 ];
 
-/// So many ports and addresses are shown.
+/// The number of ports and addresses that are shown.
 const SHOWN: usize = 3;
 
 fn cells(object: &Value, now: Timestamp) -> Vec<Value> {

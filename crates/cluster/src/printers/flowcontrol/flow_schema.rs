@@ -1,4 +1,4 @@
-//! FlowSchemas: their priority level, the first to match first.
+//! FlowSchemas: their priority level, in the order of precedence.
 
 use std::cmp::Ordering;
 

@@ -33,7 +33,7 @@ const COLUMNS: &[Column] = &[
     AGE,
 ];
 
-/// So many hosts are shown.
+/// The number of hosts that are shown.
 const SHOWN: usize = 3;
 
 fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
@@ -58,7 +58,7 @@ fn hosts(object: &Value) -> String {
     let shown: Vec<(usize, &Value)> = rules.iter().enumerate().filter(named).take(SHOWN).collect();
     let hosts = shown.iter().map(|(_, rule)| text(rule, "host")).collect::<Vec<_>>().join(",");
     match shown.get(SHOWN - 1) {
-        // Rules without a host count among the others, as upstream counts.
+        // As upstream does, rules without a host are counted among the others.
         Some((last, _)) if last + 1 < rules.len() => {
             format!("{hosts} + {} more...", rules.len() - SHOWN)
         }

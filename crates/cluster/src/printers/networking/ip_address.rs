@@ -1,4 +1,4 @@
-//! IPAddresses: who holds them.
+//! IPAddresses: the parent object.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -15,7 +15,7 @@ const COLUMNS: &[Column] =
     &[NAME, Column::string("ParentRef", Field("networking.v1.IPAddressSpec", "parentRef"))];
 
 fn cells(object: &Value, now: Timestamp) -> Vec<Value> {
-    // Upstream has an age without a column for it.
+    // Upstream has a cell for the age without a column.
     cells![metadata::name(object), parent(object), age(object, now)]
 }
 

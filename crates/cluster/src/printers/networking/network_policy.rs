@@ -1,4 +1,4 @@
-//! NetworkPolicies: which pods they are about.
+//! NetworkPolicies: the pod selector.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! PodDisruptionBudgets: how many pods may go.
+//! PodDisruptionBudgets: allowed disruptions.
 
 use jiff::Timestamp;
 use serde_json::Value;

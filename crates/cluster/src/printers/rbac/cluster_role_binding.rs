@@ -1,4 +1,4 @@
-//! ClusterRoleBindings: the role and to whom it is given.
+//! ClusterRoleBindings: role and subjects.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! RoleBindings: the role and to whom it is given.
+//! RoleBindings: role and subjects.
 
 use jiff::Timestamp;
 use serde_json::Value;

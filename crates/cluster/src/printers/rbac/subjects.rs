@@ -1,10 +1,10 @@
-//! What both kinds of bindings print alike.
+//! Cells that both kinds of bindings share.
 
 use serde_json::Value;
 
 use crate::value::{list, text};
 
-/// The role that is given.
+/// The role, as `kind/name`.
 pub(super) fn role(binding: &Value) -> String {
     format!("{}/{}", text(binding, "roleRef.kind"), text(binding, "roleRef.name"))
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_are_told_by_kind() {
+    fn subjects_are_listed_by_kind() {
         let binding = json!({"subjects": [
             {"kind": "User", "name": "jane"},
             {"kind": "ServiceAccount", "name": "robot", "namespace": "apps"},

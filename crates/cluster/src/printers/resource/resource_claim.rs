@@ -1,4 +1,4 @@
-//! ResourceClaims: whether they are allocated and reserved.
+//! ResourceClaims: allocation and reservation.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! ResourceSlices: whose devices, on which node.
+//! ResourceSlices: driver, pool and node.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! PriorityClasses: the value, and whether it is for all.
+//! PriorityClasses: the value, and whether it is the global default.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! CSIDrivers: what the driver needs.
+//! CSIDrivers: requirements and modes of the driver.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! CSINodes: how many drivers.
+//! CSINodes: number of drivers.
 
 use jiff::Timestamp;
 use serde_json::Value;

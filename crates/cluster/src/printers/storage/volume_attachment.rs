@@ -1,4 +1,4 @@
-//! VolumeAttachments: which volume, to which node.
+//! VolumeAttachments: volume and node.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Cluster addresses and node ports. The Services that exist are the ledger: an address or port is
-//! taken when one of them has it, so a dry run takes nothing.
+//! Allocation of cluster addresses and node ports. The existing Services are the record: an address
+//! or port is taken if one of them has it, so a dry run takes nothing.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -21,7 +21,7 @@ const ADDRESSES: u32 = (1 << 16) - 2;
 const FIRST_PORT: i64 = 30000;
 const PORTS: i64 = 2768;
 
-/// Gives a new Service what it needs.
+/// Allocates addresses and ports of a new Service.
 pub(super) fn create(context: &Context<'_>, object: &mut Value) -> Result<(), Status> {
     let address = text(object, "spec.clusterIP").to_owned();
     if !address.is_empty() && list(object, "spec.clusterIPs").is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn create(context: &Context<'_>, object: &mut Value) -> Result<(), St
     Ok(())
 }
 
-/// Keeps what a Service has, and gives it what its new type needs.
+/// Keeps what a Service has, and allocates what its new type needs.
 pub(super) fn update(context: &Context<'_>, object: &mut Value, old: &Value) -> Result<(), Status> {
     keep_allocated(object, old);
     normalize_addresses(object, old);
@@ -209,12 +209,12 @@ fn place(service: &Value) -> (String, String) {
     (part("metadata.namespace"), part("metadata.name"))
 }
 
-/// What a Service may take: nothing that another one has.
+/// The addresses and ports that other Services have not taken.
 struct Ledger<'a> {
     context: &'a Context<'a>,
     /// The namespace and the name of the Service.
     own: (String, String),
-    /// The node ports that it was given just now.
+    /// The node ports that were allocated just now.
     ports: BTreeSet<i64>,
 }
 
@@ -264,7 +264,7 @@ impl<'a> Ledger<'a> {
 
     fn next_port(&mut self) -> Result<i64, Status> {
         if self.context.dry_run {
-            // Upstream answers a dry run with a number that no node port can have.
+            // Upstream answers a dry run with a number that is never a node port.
             let last = self.ports.last().copied().unwrap_or_default();
             let port = last.max(FIRST_PORT + PORTS) + 1;
             self.ports.insert(port);
@@ -282,7 +282,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn claim(&mut self, port: i64) -> Result<(), String> {
-        // Upstream's dry run looks only at what is taken.
+        // Upstream's dry run checks only whether the port is taken.
         if !self.context.dry_run && !(FIRST_PORT..FIRST_PORT + PORTS).contains(&port) {
             return Err(
                 "provided port is not in the valid range. The range of valid ports is 30000-32767"

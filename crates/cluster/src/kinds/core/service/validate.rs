@@ -1,4 +1,4 @@
-//! What is wrong with a Service, and with a change of one.
+//! Validation of a Service and of its changes.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::validation::{
 };
 use crate::value::{at, entries, int, list, number, present, text, texts};
 
-/// What is wrong with a Service.
+/// Validates a Service.
 pub(super) fn service(object: &Value) -> Errors {
     let path = Path::new("spec");
     let spec = at(object, "spec");
@@ -161,7 +161,7 @@ fn port_sets(ports: &[Value], kind: &str, path: &Path) -> Errors {
     errors
 }
 
-/// What is wrong with the addresses and families that a Service wants.
+/// Validates the addresses and families that a Service wants.
 pub(super) fn addresses_and_families(object: &Value) -> Errors {
     let mut errors = Vec::new();
     if kind_of(object) == "ExternalName" {
@@ -293,7 +293,7 @@ fn traffic(object: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// What may not change.
+/// Validates the fields that may not change.
 pub(super) fn changes(object: &Value, old: &Value) -> Errors {
     let path = Path::new("spec");
     let mut errors = Vec::new();
@@ -349,7 +349,7 @@ pub(super) fn changes(object: &Value, old: &Value) -> Errors {
     errors
 }
 
-/// What is wrong with the addresses of a load balancer.
+/// Validates the addresses of a load balancer.
 pub(super) fn status(object: &Value) -> Errors {
     let path = Path::new("status").child("loadBalancer").child("ingress");
     let ingresses = list(object, "status.loadBalancer.ingress");
