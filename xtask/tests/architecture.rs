@@ -7,11 +7,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate and its level. A crate may use any lower level.
-const LEVELS: [(&str, u8); 20] = [
+const LEVELS: [(&str, u8); 21] = [
     ("sluice", 5),
     ("sluice-controllers", 4),
     ("sluice-fleet", 4),
     ("sluice-rehearsal", 4),
+    ("sluice-sandbox", 4),
     ("sluice-runtime", 3),
     ("sluice-ssa", 3),
     ("sluice-cluster", 3),
@@ -31,10 +32,11 @@ const LEVELS: [(&str, u8); 20] = [
 ];
 
 /// Uses within a level that are part of the design.
-const SIBLINGS: [(&str, &str); 8] = [
+const SIBLINGS: [(&str, &str); 9] = [
     ("sluice-helm", "sluice-gotmpl"),
     ("sluice-ssa", "sluice-runtime"),
     ("sluice-rehearsal", "sluice-controllers"),
+    ("sluice-rehearsal", "sluice-sandbox"),
     ("sluice-kustomize", "sluice-schema"),
     ("sluice-api", "sluice-yaml"),
     ("sluice-api", "sluice-base"),

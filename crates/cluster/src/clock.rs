@@ -1,4 +1,4 @@
-//! Wall time of a cluster: an epoch plus what the runtime's timer says has passed.
+//! Wall time of a cluster: an epoch plus what the runtime's timer says has passed. Sandboxes have no other clock.
 //!
 //! On a runtime with paused time this is virtual time: ten minutes of rollout cost only the work in
 //! them. Otherwise it is real time.
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// The clock of one cluster.
 #[derive(Debug, Clone, Copy)]
-pub struct ClusterClock {
+pub(crate) struct ClusterClock {
     epoch: Timestamp,
     start: Instant,
     speed: f64,

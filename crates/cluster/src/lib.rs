@@ -25,7 +25,7 @@ pub mod body;
 mod bootstrap;
 mod builtin;
 mod call;
-pub mod clock;
+mod clock;
 mod controllers;
 mod crd;
 mod decode;
@@ -61,6 +61,7 @@ mod write;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use sluice_base::clock::Clock;
 
 pub use serve::{ServeError, Served};
 pub use service::ClusterService;
@@ -201,6 +202,16 @@ impl Cluster {
     /// administrator.
     pub fn service(&self) -> ClusterService {
         ClusterService::new(self.state.clone(), Origin::InProcess)
+    }
+
+    /// The cluster's time, for everything that has to agree with it.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(self.state.clock)
+    }
+
+    /// The seed of uids, generated names, delays and faults.
+    pub fn seed(&self) -> u64 {
+        self.state.seed
     }
 
     /// The faults that are injected between clients and this cluster.

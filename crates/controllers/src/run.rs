@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::artifactgenerator::ArtifactGenerators;
-use crate::artifacts::Packed;
+use crate::artifacts::{Local, Packed};
 use crate::compute::Compute;
 use crate::context::Settings;
 use crate::egress::Egress;
@@ -90,6 +90,28 @@ pub struct ControllerConfig {
     pub controllers: BTreeSet<Controller>,
     /// How they are operated.
     pub operation: Operation,
+}
+
+impl ControllerConfig {
+    /// All controllers with the defaults of their flags. Nothing but the cluster and the backends is reached, and long
+    /// work is done inline; callers change the fields that differ.
+    pub fn new(client: Client, clock: Arc<dyn Clock>, backends: SourceBackends) -> Self {
+        Self {
+            client,
+            clock,
+            chance: Arc::new(|| 0.5),
+            compute: Compute::Inline,
+            packed: Arc::new(Local(Arc::clone(&backends.artifacts))),
+            egress: Egress::sealed(Arc::clone(&backends.transport)),
+            backends,
+            settings: Settings::default(),
+            receiver: None,
+            instance: "sandbox".to_owned(),
+            concurrent: 4,
+            controllers: BTreeSet::from(Controller::ALL),
+            operation: Operation::default(),
+        }
+    }
 }
 
 /// Runs controllers until they are to stop. Then no new pass begins, and those under way may come to an end

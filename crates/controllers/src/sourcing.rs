@@ -33,12 +33,6 @@ use sluice_runtime::metrics::names::{ARTIFACT_SIZE, RECONCILE_DURATION, SUSPENDE
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
-use sluice_source::artifact::DigestAlgorithm;
-use sluice_source::bucket::BucketTransport;
-use sluice_source::git::GitTransport;
-use sluice_source::network::Network;
-use sluice_source::oci::Wire;
-use sluice_source::store::{ArtifactStore, Retention};
 use tokio::time::Instant;
 
 use crate::context::Context;
@@ -49,29 +43,9 @@ pub(crate) use cloud::NO_ACCOUNTS;
 use memory::Memory;
 pub(crate) use pass::Pass;
 pub(crate) use secrets::Data;
+pub use sluice_source::backends::SourceBackends;
 pub use status::{Common, SourceStatus};
 pub use stop::Stop;
-
-/// Where artifacts go, and where sources come from.
-#[derive(Clone)]
-pub struct SourceBackends {
-    /// Keeps artifacts.
-    pub artifacts: Arc<dyn ArtifactStore>,
-    /// The host, with its port if need be, under which the store is served.
-    pub advertised: String,
-    /// How long old artifacts stay.
-    pub retention: Retention,
-    /// What revisions are computed with where the source has none of its own (`--artifact-digest-algo`).
-    pub digests: DigestAlgorithm,
-    /// Reaches repositories.
-    pub transport: Arc<dyn GitTransport>,
-    /// Reaches object stores.
-    pub buckets: Arc<dyn BucketTransport>,
-    /// Reaches the API of GitHub Apps.
-    pub network: Network,
-    /// Reaches registries.
-    pub registries: Arc<dyn Wire>,
-}
 
 /// What differs between kinds of sources.
 pub trait SourceKind:

@@ -266,25 +266,15 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use jiff::{SignedDuration, Timestamp};
     use k8s_openapi::api::coordination::v1::Lease;
     use k8s_openapi::api::core::v1::Event;
     use kube::api::ListParams;
     use kube::{Api, Client};
-    use sluice_base::clock::Clock;
     use sluice_cluster::Cluster;
     use sluice_cluster::faults::{Fault, Rule, Scope};
     use tokio::time::{Instant, timeout};
 
     use super::{Candidate, Terms};
-
-    struct Virtual(Instant);
-
-    impl Clock for Virtual {
-        fn now(&self) -> Timestamp {
-            Timestamp::UNIX_EPOCH + SignedDuration::try_from(self.0.elapsed()).unwrap()
-        }
-    }
 
     fn candidate(cluster: &Cluster, identity: &str) -> Candidate {
         Candidate {
@@ -292,7 +282,7 @@ mod tests {
             namespace: "default".to_owned(),
             name: Candidate::lease_name("kustomize-controller", "", str::to_owned),
             identity: identity.to_owned(),
-            clock: Arc::new(Virtual(Instant::now())),
+            clock: cluster.clock(),
             chance: Arc::new(|| 0.5),
             terms: Terms::default(),
         }

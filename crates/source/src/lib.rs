@@ -55,6 +55,7 @@
 
 pub mod archive;
 pub mod artifact;
+pub mod backends;
 pub mod bucket;
 pub mod client;
 pub mod compose;

@@ -18,13 +18,12 @@ mod stage;
 mod story;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::outcome::{Failure, Outcome};
 use crate::screen::{Screen, Tone};
 use pace::Pace;
 use platform::Platform;
-use stage::{Simulated, Stage};
+use stage::Stage;
 use story::{Stopped, Story};
 
 #[derive(Debug, clap::Args)]
@@ -52,11 +51,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::caused("cannot start the runtime", error))?;
     let pace = if arguments.fast { Pace::Fast } else { Pace::Told };
     runtime.block_on(async {
-        let clock = Simulated::clock(arguments.keep);
-        let ports =
-            if arguments.keep { Some(keep::Ports::open(Arc::clone(&clock)).await?) } else { None };
+        let (mut stage, ports) = if arguments.keep {
+            let opened = Stage::with_ports(arguments.seed).await;
+            let (stage, ports) =
+                opened.map_err(|error| Failure::caused("the demo cannot be kept", error))?;
+            (stage, Some(ports))
+        } else {
+            (Stage::new(arguments.seed), None)
+        };
         let platform = Platform::as_embedded();
-        let mut stage = Stage::new(arguments.seed, clock, ports.as_ref());
         let mut screen = Screen::stdout();
         let told = Story::new(&mut stage, &mut screen, pace, platform).tell().await;
         let outcome = match told {

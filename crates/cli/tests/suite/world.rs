@@ -1,4 +1,4 @@
-//! A cluster on a loopback port, with the definitions of Flux and the objects of a file in it.
+//! A sandbox on loopback ports, with the definitions of Flux and the objects of a file in it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,6 +11,7 @@ use kube::discovery::pinned_kind;
 use serde_json::{Value, json};
 use sluice_base::duration::GoDuration;
 use sluice_cluster::Cluster;
+use sluice_sandbox::Sandbox;
 use sluice_yaml::Duplicates;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -46,18 +47,18 @@ impl World {
         let kubeconfig = home.path().join("kubeconfig");
         let client = runtime.block_on(async {
             let builder = Cluster::builder().seed(7).epoch(Timestamp::now()).speed(50.0);
-            let cluster = builder.workloads(what.installed).build();
-            let client = Client::new(cluster.service(), "default");
+            let mut sandbox = Sandbox::on(builder.workloads(what.installed).build());
+            let client = sandbox.client();
             if let Some(name) = &what.cluster {
                 fill(&client, name).await;
             }
             if what.controller {
                 tokio::spawn(controller::run(client.clone()));
             }
-            let served = cluster.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");
-            std::fs::write(&kubeconfig, sluice_yaml::from_json(served.kubeconfig()))
+            let ports = sandbox.listen().await.expect("free ports");
+            std::fs::write(&kubeconfig, sluice_yaml::from_json(ports.kubeconfig()))
                 .expect("the kubeconfig can be written");
-            tokio::spawn(served.run());
+            tokio::spawn(ports.run());
             client
         });
         let world = Self { home, client, runtime };

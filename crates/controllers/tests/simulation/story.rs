@@ -106,6 +106,7 @@ impl Story {
         for (scope, fault, most) in faults {
             let probability = self.chance.fraction() * f64::from(most) / 100.0;
             self.world
+                .sandbox
                 .cluster
                 .faults()
                 .install(Rule::new(scope, fault).with_probability(probability));
@@ -144,8 +145,8 @@ impl Story {
             80..86 => self.tamper().await,
             86..90 => self.annotate().await,
             90..95 => self.make_foreign().await,
-            95..97 => self.world.cluster.compact(),
-            _ => self.world.cluster.close_watches(),
+            95..97 => self.world.sandbox.cluster.compact(),
+            _ => self.world.sandbox.cluster.close_watches(),
         }
     }
 
@@ -235,7 +236,7 @@ impl Story {
         };
         let time = self.chance.millis(1000..60_000);
         self.world.wire.note(&format!("the repository is {trouble:?} for {time:?}"));
-        self.world.git.trouble(URL, trouble, time);
+        self.world.sandbox.git.trouble(URL, trouble, time);
     }
 
     /// Deletes the Kustomization that comes and goes, or installs it anew.
@@ -313,7 +314,7 @@ impl Story {
         }
         tokio::time::sleep(self.chance.millis(0..30_000)).await;
         self.world.wire.note("from here on nothing goes wrong");
-        self.world.cluster.faults().clear();
+        self.world.sandbox.cluster.faults().clear();
         self.world.wire.mischief.store(false, Ordering::Relaxed);
         *self.world.wire.fuse.lock().unwrap() = None;
         let started = tokio::time::Instant::now();

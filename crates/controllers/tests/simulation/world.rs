@@ -2,33 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::client::Body;
-use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use sluice_base::clock::Clock;
-use sluice_cluster::Cluster;
-use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
-use sluice_controllers::compute::Compute;
+use sluice_controllers::artifacts::{ArtifactError, Packed};
 use sluice_controllers::context::Settings;
-use sluice_controllers::egress::Egress;
-use sluice_controllers::operation::Operation;
 use sluice_controllers::run::{self, Controller};
 use sluice_controllers::safety::SafetyRule;
 use sluice_controllers::sources::SourceArtifact;
-use sluice_controllers::sourcing::SourceBackends;
-use sluice_source::artifact::DigestAlgorithm;
-use sluice_source::bucket::MemoryBuckets;
-use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::network::Network;
-use sluice_source::oci::MemoryRegistry;
-use sluice_source::store::{ArtifactStore as _, MemoryStore, Retention};
+use sluice_sandbox::{Objects, Sandbox};
+use sluice_source::store::{ArtifactStore as _, MemoryStore};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -42,9 +30,6 @@ use crate::wire::Wire;
 pub(crate) const URL: &str = "https://git.test/platform";
 /// The namespace of Flux's objects.
 pub(crate) const FLUX: &str = "flux-system";
-/// The moment at which all stories begin.
-const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
-
 /// What a story does without, to see whether anybody notices.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Without {
@@ -52,14 +37,6 @@ pub(crate) struct Without {
     pub(crate) rule: Option<SafetyRule>,
     /// The comparison of artifacts with their digests.
     pub(crate) digests: bool,
-}
-
-struct Virtual(Instant);
-
-impl Clock for Virtual {
-    fn now(&self) -> Timestamp {
-        EPOCH + SignedDuration::try_from(self.0.elapsed()).unwrap()
-    }
 }
 
 /// Artifacts as they are, whatever their digest.
@@ -81,86 +58,56 @@ impl Packed for Unchecked {
 
 /// Everything.
 pub(crate) struct World {
-    pub(crate) cluster: Cluster,
+    pub(crate) sandbox: Sandbox,
     pub(crate) user: User,
-    pub(crate) git: MemoryTransport,
     pub(crate) facts: Arc<Facts>,
     pub(crate) wire: Arc<Wire>,
-    clock: Arc<dyn Clock>,
     controllers: run::ControllerConfig,
 }
 
 impl World {
     /// Everything, with Flux's definitions; the controllers do not run yet.
     pub(crate) async fn new(seed: u64, chance: &Chance, without: Without) -> Self {
-        static NETWORK: OnceLock<Network> = OnceLock::new();
-        let cluster = Cluster::builder().seed(seed).build();
-        let user = User { client: Client::new(cluster.service(), "default") };
-        let began = Instant::now();
-        let clock: Arc<dyn Clock> = Arc::new(Virtual(began));
-        let (git, store) =
-            (MemoryTransport::default(), Arc::new(MemoryStore::new(Arc::clone(&clock))));
-        git.insert(URL, Repository::new("main"));
+        let sandbox = Sandbox::new(seed);
+        let user = User { objects: sandbox.objects("user") };
         let facts = Arc::<Facts>::default();
         let wire = Arc::new(Wire {
-            inner: cluster.service(),
+            inner: sandbox.cluster.service(),
             user: user.clone(),
-            store: Arc::clone(&store),
+            store: Arc::clone(&sandbox.artifacts),
             chance: chance.clone(),
             late: Mutex::default(),
             worst: Chance::seeded(!seed),
             facts: Arc::clone(&facts),
-            began,
+            began: Instant::now(),
             trace: Mutex::default(),
             crash: Notify::new(),
             fuse: Mutex::default(),
             mischief: AtomicBool::new(true),
         });
-        let packed: Arc<dyn Packed> = if without.digests {
-            Arc::new(Unchecked(Arc::clone(&store)))
-        } else {
-            Arc::new(Local(Arc::clone(&store) as _))
-        };
         let carrier = Arc::clone(&wire);
         let service = tower::service_fn(move |request: http::Request<Body>| {
             Arc::clone(&carrier).send(request)
         });
         let jitter = chance.clone();
-        let controllers = run::ControllerConfig {
-            client: Client::new(service, "default"),
-            clock: Arc::clone(&clock),
+        let client = Client::new(service, "default");
+        let mut controllers = run::ControllerConfig {
             chance: Arc::new(move || jitter.fraction()),
-            compute: Compute::Inline,
-            backends: SourceBackends {
-                artifacts: store,
-                advertised: "source.test".to_owned(),
-                retention: Retention::default(),
-                digests: DigestAlgorithm::default(),
-                transport: Arc::new(git.clone()),
-                buckets: Arc::new(MemoryBuckets::default()),
-                network: NETWORK.get_or_init(Network::new).clone(),
-                registries: Arc::new(MemoryRegistry::new()),
-            },
-            packed,
-            egress: Egress::sealed(Arc::new(git.clone())),
             settings: Settings {
                 requeue_dependency: Duration::from_secs(10),
                 switched_off: without.rule,
                 ..Settings::default()
             },
-            receiver: None,
             instance: "simulation".to_owned(),
-            concurrent: 4,
             controllers: BTreeSet::from([Controller::Source, Controller::Kustomize]),
-            operation: Operation::default(),
+            ..run::ControllerConfig::new(client, sandbox.clock(), sandbox.backends())
         };
-        let world = Self { cluster, user, git, facts, wire, clock, controllers };
-        for crd in sluice_api::crds() {
-            let group = crd["spec"]["group"].as_str().unwrap();
-            if ["source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"].contains(&group) {
-                world.user.apply(&crd).await;
-            }
+        if without.digests {
+            controllers.packed = Arc::new(Unchecked(Arc::clone(&sandbox.artifacts)));
         }
+        let world = Self { sandbox, user, facts, wire, controllers };
+        let groups = ["source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"];
+        world.user.objects.install_definitions(|group| groups.contains(&group)).await.unwrap();
         for name in [FLUX, NAMESPACE] {
             let metadata = json!({"name": name});
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
@@ -189,41 +136,34 @@ impl World {
 
     /// Commits all of the repository; gives the revision.
     pub(crate) fn commit(&self, message: &str, platform: &Platform) -> String {
-        let files = platform.files();
-        let by = Identity::new("Ada", "ada@git.test", self.clock.now());
-        let new = NewCommit { branch: "main", message, files: &files, by };
-        let id = self.git.change(URL, |repository| repository.commit(&new)).unwrap();
-        let revision = format!("main@sha1:{id}");
+        let revision = self.sandbox.commit(URL, message, &platform.files());
         self.facts.committed(&revision, platform);
         self.wire.note(&format!("commit {revision}: {message}"));
         revision
     }
 }
 
-/// Somebody with a client of their own, whom no fault strikes.
+/// A user with a client that no fault strikes.
 #[derive(Clone)]
 pub(crate) struct User {
-    client: Client,
+    objects: Objects,
 }
 
 impl User {
     /// The objects of a kind in the namespace of all things.
     pub(crate) fn api(&self, kind: &str, group: &str, version: &str) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
+        let api_version = format!("{group}/{version}");
+        self.objects.kind(api_version.trim_start_matches('/'), kind, Some(NAMESPACE))
     }
 
     /// The GitRepositories.
     pub(crate) fn repositories(&self) -> Api<DynamicObject> {
-        let gvk = GroupVersionKind::gvk("source.toolkit.fluxcd.io", "v1", "GitRepository");
-        let resource = ApiResource::from_gvk_with_plural(&gvk, "gitrepositories");
-        Api::namespaced_with(self.client.clone(), FLUX, &resource)
+        self.objects.kind("source.toolkit.fluxcd.io/v1", "GitRepository", Some(FLUX))
     }
 
     /// The Kustomizations.
     pub(crate) fn kustomizations(&self) -> Api<DynamicObject> {
-        let gvk = GroupVersionKind::gvk("kustomize.toolkit.fluxcd.io", "v1", "Kustomization");
-        Api::namespaced_with(self.client.clone(), FLUX, &ApiResource::from_gvk(&gvk))
+        self.objects.kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", Some(FLUX))
     }
 
     fn of(&self, thing: &Thing) -> Api<DynamicObject> {
@@ -237,23 +177,10 @@ impl User {
 
     /// Applies an object of any kind.
     pub(crate) async fn apply(&self, object: &Value) {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let (api_version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap());
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let gvk = GroupVersionKind::gvk(group, version, kind);
-        let resource = match kind {
-            "GitRepository" => ApiResource::from_gvk_with_plural(&gvk, "gitrepositories"),
-            _ => ApiResource::from_gvk(&gvk),
-        };
-        let api: Api<DynamicObject> = match text("/metadata/namespace") {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
-        };
-        let params = PatchParams::apply("user").force();
-        api.patch(text("/metadata/name").unwrap(), &params, &Patch::Apply(object)).await.unwrap();
+        self.objects.apply(object).await.unwrap();
     }
 
-    /// Deletes a thing, whosever it is.
+    /// Deletes a thing, whichever manager owns it.
     pub(crate) async fn remove(&self, thing: &Thing, facts: &Facts) {
         let Some(object) = self.get(thing).await else { return };
         facts.deleted_by_user(&object.metadata.uid.unwrap());

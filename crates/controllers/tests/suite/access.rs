@@ -195,7 +195,7 @@ async fn artifacts_of_others_need_a_gate_and_tell_their_origin() {
     let mut artifact = made["status"]["artifact"].clone();
     artifact["metadata"] = json!({"org.opencontainers.image.revision": "origin@sha1:1"});
     let place = ArtifactPath::new("ExternalArtifact", "apps", "made", "a.tar.gz").unwrap();
-    ground.store.put(&place, ground.packed(&made).await).await.unwrap();
+    ground.sandbox.artifacts.put(&place, ground.packed(&made).await).await.unwrap();
     artifact["path"] = json!(place.path());
     artifact["url"] = json!(place.url("source.test"));
     let external = json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "ExternalArtifact", "metadata": {"name": "made", "namespace": "apps"}, "spec": {}});

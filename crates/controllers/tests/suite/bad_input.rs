@@ -51,13 +51,13 @@ impl Act {
                     files.iter().map(|(path, text)| (*path, text.as_str())).collect();
                 ground.commit("files", &files);
             }
-            Self::Push(history) => ground.git.insert(URL, *history),
+            Self::Push(history) => ground.sandbox.git.insert(URL, *history),
             Self::Apply(object) => ground.apply(object).await,
             Self::Offer { revision, packed, digest } => {
                 let place =
                     ArtifactPath::new("ExternalArtifact", "apps", "foreign", revision).unwrap();
                 let size = packed.len();
-                ground.store.put(&place, packed.into()).await.unwrap();
+                ground.sandbox.artifacts.put(&place, packed.into()).await.unwrap();
                 let status = json!({"artifact": {
                     "url": format!("http://source.test/{}", place.path()), "path": place.path(),
                     "revision": revision, "digest": digest.to_string(), "size": size,
@@ -68,10 +68,12 @@ impl Act {
                     .await;
             }
             Self::Image(layer) => {
-                let layers = vec![ground.registry.put_blob("org/app", media::FLUX_CONTENT, layer)];
-                let config = ground.registry.put_blob("org/app", media::FLUX_CONFIG, "{}");
+                let layers =
+                    vec![ground.sandbox.registries.put_blob("org/app", media::FLUX_CONTENT, layer)];
+                let config =
+                    ground.sandbox.registries.put_blob("org/app", media::FLUX_CONFIG, "{}");
                 let manifest = Manifest { config, layers, ..Manifest::default() };
-                ground.registry.put_manifest("org/app", Some("latest"), &manifest);
+                ground.sandbox.registries.put_manifest("org/app", Some("latest"), &manifest);
             }
         }
     }
@@ -81,7 +83,7 @@ impl Act {
 async fn size(ground: &Ground, object: &Value) -> (usize, usize, usize) {
     let status = ground.get(object).await.unwrap()["status"].to_string().len();
     let name = object["metadata"]["name"].as_str().unwrap();
-    (status, ground.events(name).await.len(), ground.store.paths().len())
+    (status, ground.events(name).await.len(), ground.sandbox.artifacts.paths().len())
 }
 
 async fn endure(Bad { name, spoil, object, says, mend }: Bad) {
@@ -351,7 +353,7 @@ async fn histories_that_are_empty_or_gone() {
     let ground = Ground::idle().await;
     let revision = ground.commit("first", &[("app/a.yaml", &file)]);
     let commit = revision.rsplit_once(':').unwrap().1;
-    let history = ground.git.get(URL).unwrap();
+    let history = ground.sandbox.git.get(URL).unwrap();
     let pinned = repository_with("pinned", json!({"url": URL, "ref": {"commit": commit}}));
     endure(Bad {
         name: "a commit that is gone",
@@ -374,9 +376,9 @@ async fn history_that_is_rewritten_is_followed_and_reported() {
     let app = kustomization("app", "app", json!({}));
     ground.apply(app.clone()).await;
     ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;
-    let before = ground.git.get(URL).unwrap();
+    let before = ground.sandbox.git.get(URL).unwrap();
     let first = before.get_ref("refs/heads/main").unwrap();
-    ground.git.insert(URL, Repository::new("main"));
+    ground.sandbox.git.insert(URL, Repository::new("main"));
     let rewritten = ground.commit("from the beginning", &[("app/b.yaml", &b)]);
     let applied =
         |revision: &str| format!("True ReconciliationSucceeded: Applied revision: {revision}");
@@ -391,7 +393,7 @@ async fn history_that_is_rewritten_is_followed_and_reported() {
     );
     let events = ground.events("platform").await;
     assert_eq!(events.iter().filter(|it| **it == words).count(), 1, "{events:?}");
-    ground.git.insert(URL, before);
+    ground.sandbox.git.insert(URL, before);
     ground
         .until(&app, |it| {
             said(it, "Ready").starts_with("True")

@@ -29,6 +29,7 @@ async fn objects_become_an_artifact_and_the_same_objects_no_other() {
     let ground = Ground::new().await;
     let file = config_map_file("a", "1");
     ground
+        .sandbox
         .buckets
         .insert("things", MemoryBucket::of(&[("deploy/a.yaml", &file), ("notes.md", "x")]));
     ground.apply(namespace()).await;
@@ -50,7 +51,7 @@ async fn objects_become_an_artifact_and_the_same_objects_no_other() {
     let message = "Normal NewArtifact: stored artifact with 1 fetched files from 'things' bucket";
     assert!(ground.events("things").await.contains(&message.to_owned()));
 
-    let reads = || ground.buckets.change("things", |it| it.reads).unwrap();
+    let reads = || ground.sandbox.buckets.change("things", |it| it.reads).unwrap();
     let before = reads();
     tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(reads(), before, "nothing is fetched while nothing changes");
@@ -64,6 +65,7 @@ async fn objects_become_an_artifact_and_the_same_objects_no_other() {
     ground.until(&applied, |it| it["status"]["lastAppliedRevision"] == revision).await;
     let file = config_map_file("a", "2");
     ground
+        .sandbox
         .buckets
         .change("things", |it| it.objects.insert("deploy/a.yaml".to_owned(), file.into()));
     let next = ground.until(&object, |it| it["status"]["artifact"]["revision"] != revision).await;
@@ -73,7 +75,7 @@ async fn objects_become_an_artifact_and_the_same_objects_no_other() {
     // An artifact that is lost is made anew.
     let path = next["status"]["artifact"]["path"].as_str().unwrap();
     let place = ArtifactPath::of_path(path).unwrap();
-    ground.store.put(&place, "something else".into()).await.unwrap();
+    ground.sandbox.artifacts.put(&place, "something else".into()).await.unwrap();
     tokio::time::sleep(Duration::from_mins(2)).await;
     let events = ground.events("things").await;
     let corrupt = "Warning ArtifactVerificationFailed: failed to verify integrity of artifact: ";
@@ -84,13 +86,13 @@ async fn objects_become_an_artifact_and_the_same_objects_no_other() {
     ground.apply(suspended.clone()).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     let before = reads();
-    ground.buckets.change("things", |it| it.objects.clear());
+    ground.sandbox.buckets.change("things", |it| it.objects.clear());
     tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(reads(), before, "a suspended one is left alone");
     ground.delete(&object).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(ground.get(&object).await.is_none());
-    assert!(!ground.store.paths().iter().any(|path| path.starts_with("bucket/")));
+    assert!(!ground.sandbox.artifacts.paths().iter().any(|path| path.starts_with("bucket/")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,18 +138,18 @@ async fn refusals_have_their_reason_and_pass() {
         ),
         (MemoryBucket { refuses_reads: cut(), ..well() }, format!("{reading}unexpected EOF")),
     ] {
-        ground.buckets.insert("things", bucket);
+        ground.sandbox.buckets.insert("things", bucket);
         ground.apply(object.clone()).await;
         let failed = format!("False BucketOperationFailed: {expected}");
         let failed = ground.until_ready_says(&object, &failed).await;
         assert!(said(&failed, "FetchFailed").starts_with("True"), "{expected}");
-        ground.buckets.insert("things", well());
+        ground.sandbox.buckets.insert("things", well());
         ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
         ground.delete(&object).await;
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
     ground.apply(object.clone()).await;
-    ground.buckets.insert("things", MemoryBucket::of(&[("a", "b")]));
+    ground.sandbox.buckets.insert("things", MemoryBucket::of(&[("a", "b")]));
     let ready = ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
     assert_eq!(said(&ready, "FetchFailed"), "");
     assert!(
@@ -159,7 +161,7 @@ async fn refusals_have_their_reason_and_pass() {
 async fn credentials_are_checked_and_handed_on() {
     let ground = Ground::new().await;
     ground.apply(namespace()).await;
-    ground.buckets.insert("things", MemoryBucket::of(&[("a", "b")]));
+    ground.sandbox.buckets.insert("things", MemoryBucket::of(&[("a", "b")]));
     let named = |name: &str| json!({"name": name});
     let cases = [
         (
@@ -229,7 +231,7 @@ async fn credentials_are_checked_and_handed_on() {
     }));
     ground.apply(object.clone()).await;
     ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
-    let opened = ground.buckets.opened().pop().unwrap();
+    let opened = ground.sandbox.buckets.opened().pop().unwrap();
     assert_eq!(
         (opened.host, opened.region.as_str(), opened.insecure),
         (BucketHost::Aws, "eu-1", true)
@@ -249,7 +251,7 @@ async fn revisions_are_computed_with_the_digest_of_the_installation() {
     let mut ground = Ground::idle().await;
     ground.backends().digests = DigestAlgorithm::Sha512;
     ground.start();
-    ground.buckets.insert("things", MemoryBucket::of(&[("a.yaml", "a")]));
+    ground.sandbox.buckets.insert("things", MemoryBucket::of(&[("a.yaml", "a")]));
     ground.apply(namespace()).await;
     let object = bucket(json!({}));
     ground.apply(object.clone()).await;

@@ -258,7 +258,7 @@ async fn a_tarpit_of_another_namespace_holds_nobody() {
     for number in 0..20 {
         let url = format!("https://git.test/tar{number}");
         ground.commit_to(&url, "b", &[("b/kustomization.yaml", "")]);
-        ground.git.trouble(&url, Trouble::Stalling, Duration::from_hours(24));
+        ground.sandbox.git.trouble(&url, Trouble::Stalling, Duration::from_hours(24));
     }
     ground
         .apply(team_kustomization("tar", json!({"serviceAccountName": "lead", "suspend": true})))

@@ -71,25 +71,25 @@ fn clouds(ground: &Ground) {
         let (subject, audiences) = claims(form, field);
         assert_eq!((subject.as_str(), &audiences[..]), (ME, &[audience.to_owned()][..]));
     };
-    ground.web.put("https://sts.eu-west-1.amazonaws.com/", move |request| {
+    ground.sandbox.endpoints.put("https://sts.eu-west-1.amazonaws.com/", move |request| {
         let form = String::from_utf8_lossy(request.body()).into_owned();
         assert!(form.contains("RoleSessionName=me.apps.eu-west-1.fluxcd.io&"), "{form}");
         knows(&form, "WebIdentityToken", "sts.amazonaws.com");
         (200, "<AccessKeyId>AKID</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>session</SessionToken><Expiration>2026-01-01T01:00:00Z</Expiration>".to_owned())
     });
-    ground.web.put("https://login.microsoftonline.com/tenant/", move |request| {
+    ground.sandbox.endpoints.put("https://login.microsoftonline.com/tenant/", move |request| {
         let form = String::from_utf8_lossy(request.body()).into_owned();
         knows(&form, "client_assertion", "api://AzureADTokenExchange");
         let scope = form.split("scope=").nth(1).unwrap().split(['&', '%']).next().unwrap();
         (200, json!({"access_token": format!("azure {scope}"), "expires_in": 3600}).to_string())
     });
-    ground.web.put("https://sts.googleapis.com/v1/token", move |request| {
+    ground.sandbox.endpoints.put("https://sts.googleapis.com/v1/token", move |request| {
         let form = String::from_utf8_lossy(request.body()).into_owned();
         let provider = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/kind";
         knows(&form, "subject_token", provider);
         (200, json!({"access_token": "federated", "expires_in": 3600}).to_string())
     });
-    ground.web.put(
+    ground.sandbox.endpoints.put(
         "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/me@project",
         |request| {
             assert_eq!(request.headers()["authorization"], "Bearer federated");
@@ -99,7 +99,7 @@ fn clouds(ground: &Ground) {
             )
         },
     );
-    ground.web.put("https://api.ecr.eu-west-1.amazonaws.com/", |request| {
+    ground.sandbox.endpoints.put("https://api.ecr.eu-west-1.amazonaws.com/", |request| {
         let signed = request.headers()["authorization"].to_str().unwrap();
         assert!(signed.starts_with("AWS4-HMAC-SHA256 Credential=AKID/"), "{signed}");
         let token = BASE64_STANDARD.encode("AWS:password");
@@ -162,7 +162,7 @@ async fn repositories_are_opened_as_the_account_that_they_name() {
 async fn artifacts_are_pulled_as_the_account_that_they_name() {
     let ground = ground(|_| {}).await;
     crate::oci::push(&ground, "latest", &[("a.yaml", "a: 1")]);
-    ground.registry.guard(Doorkeeper::Basic("AWS".to_owned(), "password".to_owned()));
+    ground.sandbox.registries.guard(Doorkeeper::Basic("AWS".to_owned(), "password".to_owned()));
     let object = source_with(
         "OCIRepository",
         "app",
@@ -181,7 +181,7 @@ async fn artifacts_are_pulled_as_the_account_that_they_name() {
 #[tokio::test(start_paused = true)]
 async fn buckets_are_read_as_the_account_that_they_name() {
     let ground = ground(|_| {}).await;
-    ground.buckets.insert("things", MemoryBucket::of(&[("a.yaml", "a: 1")]));
+    ground.sandbox.buckets.insert("things", MemoryBucket::of(&[("a.yaml", "a: 1")]));
     ground.apply(everybody("me")).await;
     for provider in ["aws", "azure", "gcp"] {
         let object = source_with(
@@ -194,7 +194,7 @@ async fn buckets_are_read_as_the_account_that_they_name() {
         );
         ground.apply(object.clone()).await;
         ground.until(&object, ready).await;
-        let opened = ground.buckets.opened().pop().unwrap();
+        let opened = ground.sandbox.buckets.opened().pop().unwrap();
         let identity = opened.identity.unwrap();
         let given = match provider {
             "aws" => {
@@ -273,7 +273,7 @@ fn authority() -> String {
 async fn a_cluster_of_eks_is_applied_to() {
     let ground = with_repository().await;
     let authority = BASE64_STANDARD.encode(authority());
-    ground.web.put("https://eks.eu-west-1.amazonaws.com/clusters/prod", move |request| {
+    ground.sandbox.endpoints.put("https://eks.eu-west-1.amazonaws.com/clusters/prod", move |request| {
         let signed = request.headers()["authorization"].to_str().unwrap();
         assert!(signed.contains("/eu-west-1/eks/aws4_request"), "{signed}");
         let cluster = json!({"endpoint": "https://prod.eks.test", "certificateAuthority": {"data": authority}});
@@ -295,7 +295,7 @@ async fn a_cluster_of_eks_is_applied_to() {
     ground.apply(remote(&json!({"provider": "aws", "cluster": "prod"}))).await;
     let words = r"invalid EKS cluster ARN: 'prod'. must match ^arn:aws[\w-]*:eks:([^:]{1,100}):[0-9]{1,30}:cluster/(.{1,200})$";
     ground.until_ready_says(&app, &failed(words)).await;
-    ground.web.put("https://eks.eu-west-1.amazonaws.com/clusters/prod", |_| {
+    ground.sandbox.endpoints.put("https://eks.eu-west-1.amazonaws.com/clusters/prod", |_| {
         (404, json!({"__type": "ResourceNotFoundException", "message": "No cluster found for name: prod."}).to_string())
     });
     // Another name of the same account is not what is remembered.
@@ -312,7 +312,7 @@ async fn a_cluster_of_aks_is_applied_to() {
     let ground = with_repository().await;
     let cluster = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/c";
     let described = format!("https://management.azure.com{cluster}");
-    ground.web.put(&format!("{described}?api-version=2022-04-01"), |request| {
+    ground.sandbox.endpoints.put(&format!("{described}?api-version=2022-04-01"), |request| {
         assert_eq!(request.headers()["authorization"], "Bearer azure https");
         (200, json!({"properties": {"aadProfile": {"managed": true}}}).to_string())
     });
@@ -322,7 +322,10 @@ async fn a_cluster_of_aks_is_applied_to() {
     );
     let list = json!({"kubeconfigs": [{"name": "clusterUser", "value": BASE64_STANDARD.encode(kubeconfig)}]});
     let list = list.to_string();
-    ground.web.put(&format!("{described}/listClusterUserCredential"), move |_| (200, list.clone()));
+    ground
+        .sandbox
+        .endpoints
+        .put(&format!("{described}/listClusterUserCredential"), move |_| (200, list.clone()));
     let data = json!({"provider": "azure", "cluster": cluster, "serviceAccountName": "me"});
     let shown = applied_to(&ground, "https://c.aks.test:443/", &data).await;
     assert_eq!(shown, ["Bearer azure 6dae42f8-4368-4678-94ff-3960e28e3630"]);
@@ -333,12 +336,15 @@ async fn a_cluster_of_gke_is_applied_to() {
     let ground = with_repository().await;
     let cluster = "projects/p/locations/l/clusters/c";
     let authority = BASE64_STANDARD.encode(authority());
-    ground.web.put(&format!("https://container.googleapis.com/v1/{cluster}"), move |request| {
-        assert_eq!(request.headers()["authorization"], "Bearer google");
-        let found =
-            json!({"endpoint": "10.0.0.1", "masterAuth": {"clusterCaCertificate": authority}});
-        (200, found.to_string())
-    });
+    ground.sandbox.endpoints.put(
+        &format!("https://container.googleapis.com/v1/{cluster}"),
+        move |request| {
+            assert_eq!(request.headers()["authorization"], "Bearer google");
+            let found =
+                json!({"endpoint": "10.0.0.1", "masterAuth": {"clusterCaCertificate": authority}});
+            (200, found.to_string())
+        },
+    );
     let data = json!({"provider": "gcp", "cluster": cluster, "serviceAccountName": "me"});
     let shown = applied_to(&ground, "https://10.0.0.1/", &data).await;
     assert_eq!(shown, ["Bearer google"]);

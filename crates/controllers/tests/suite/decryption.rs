@@ -166,7 +166,7 @@ async fn keys_of_vault_and_aws_are_asked() {
     );
     let ground = ground_with(&[("app/s.yaml", &vault)]).await;
     let key = data_key();
-    ground.web.put("https://vault.test/v1/sops/decrypt/k", move |request| {
+    ground.sandbox.endpoints.put("https://vault.test/v1/sops/decrypt/k", move |request| {
         if request.headers()["x-vault-token"] == "right" {
             return (200, json!({"data": {"plaintext": key}}).to_string());
         }
@@ -184,7 +184,7 @@ async fn keys_of_vault_and_aws_are_asked() {
         "kms: [{arn: 'arn:aws:kms:eu-west-1:1:key/a', created_at: '2026-01-01T00:00:00Z', enc: c2VhbGVk}]",
     );
     let key = data_key();
-    ground.web.put("https://kms.eu-west-1.amazonaws.com/", move |request| {
+    ground.sandbox.endpoints.put("https://kms.eu-west-1.amazonaws.com/", move |request| {
         let signed = request.headers()["authorization"].to_str().unwrap();
         assert!(
             signed.starts_with(
@@ -229,12 +229,12 @@ async fn a_service_account_decrypts_if_the_operator_allows_it() {
 
     ground.settings().object_level_workload_identity = true;
     let key = data_key();
-    ground.web.put("https://sts.eu-west-1.amazonaws.com/", |request| {
+    ground.sandbox.endpoints.put("https://sts.eu-west-1.amazonaws.com/", |request| {
         let body = String::from_utf8_lossy(request.body()).into_owned();
         assert!(body.contains("RoleSessionName=sops.apps.eu-west-1.fluxcd.io&"), "{body}");
         (200, "<AccessKeyId>W</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>".to_owned())
     });
-    ground.web.put("https://kms.eu-west-1.amazonaws.com/", move |request| {
+    ground.sandbox.endpoints.put("https://kms.eu-west-1.amazonaws.com/", move |request| {
         assert_eq!(request.headers()["x-amz-security-token"], "t");
         (200, json!({"Plaintext": key}).to_string())
     });
@@ -266,7 +266,10 @@ async fn a_service_account_logs_in_at_vaults_that_the_operator_trusts() {
             Some(sluice_runtime::key::Key::new("apps".to_owned(), "vaults".to_owned()));
     })
     .await;
-    ground.web.put("https://evil.test", |request| panic!("{} is asked", request.uri()));
+    ground
+        .sandbox
+        .endpoints
+        .put("https://evil.test", |request| panic!("{} is asked", request.uri()));
     let app = kustomization(
         "app",
         "app",
@@ -283,14 +286,14 @@ async fn a_service_account_logs_in_at_vaults_that_the_operator_trusts() {
         "no Vault login path configured for address 'https://evil.test' in ConfigMap 'apps/vaults'";
     ground.until(&app, |it| flat(it).contains(words)).await;
 
-    ground.web.put("https://vault.test/v1/auth/kubernetes/login", |request| {
+    ground.sandbox.endpoints.put("https://vault.test/v1/auth/kubernetes/login", |request| {
         let body: Value = serde_json::from_slice(request.body()).unwrap();
         assert_eq!(body["role"], "apps_sops");
         assert!(body["jwt"].as_str().unwrap().starts_with("ey"));
         (200, json!({"auth": {"client_token": "right"}}).to_string())
     });
     let key = data_key();
-    ground.web.put("https://vault.test/v1/sops/decrypt/k", move |request| {
+    ground.sandbox.endpoints.put("https://vault.test/v1/sops/decrypt/k", move |request| {
         assert_eq!(request.headers()["x-vault-token"], "right");
         (200, json!({"data": {"plaintext": key}}).to_string())
     });

@@ -208,10 +208,14 @@ async fn bases_on_other_machines_are_fetched_unless_the_operator_forbids_it() {
         &[("web/a.yaml", &a), ("web/kustomization.yaml", "resources: [a.yaml]")],
     );
     let id = base.rsplit(':').next().unwrap().parse().unwrap();
-    ground.git.change("https://git.test/bases", |repository| repository.tag("v1", id)).unwrap();
+    ground
+        .sandbox
+        .git
+        .change("https://git.test/bases", |repository| repository.tag("v1", id))
+        .unwrap();
     let b = config_map_file("b", "1");
-    ground.web.put("https://files.test/b.yaml", move |_| (200, b.clone()));
-    ground.web.put("https://git.test/bases", |_| (200, "<html>".to_owned()));
+    ground.sandbox.endpoints.put("https://files.test/b.yaml", move |_| (200, b.clone()));
+    ground.sandbox.endpoints.put("https://git.test/bases", |_| (200, "<html>".to_owned()));
     ground.settings().no_remote_bases = false;
     ground.start();
     ground.until(&app, |it| said(it, "Ready").starts_with("True")).await;

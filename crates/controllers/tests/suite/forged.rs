@@ -43,7 +43,7 @@ async fn ground() -> (Ground, Value) {
     ground.apply(victim()).await;
     tokio::time::sleep(Duration::from_mins(2)).await;
     let artifact = ready["status"]["artifact"].clone();
-    assert_eq!(ground.store.paths(), [artifact["path"].as_str().unwrap()]);
+    assert_eq!(ground.sandbox.artifacts.paths(), [artifact["path"].as_str().unwrap()]);
     (ground, artifact)
 }
 
@@ -81,7 +81,7 @@ async fn a_forged_path_deletes_no_file_of_others() {
     let (ground, artifact) = ground().await;
     let path = artifact["path"].as_str().unwrap().to_owned();
     name_a_file(&ground, &path).await;
-    assert!(ground.store.paths().contains(&path), "the victim's file is gone");
+    assert!(ground.sandbox.artifacts.paths().contains(&path), "the victim's file is gone");
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +89,7 @@ async fn a_forged_path_collects_no_file_of_others() {
     let (ground, artifact) = ground().await;
     let path = artifact["path"].as_str().unwrap().to_owned();
     name_a_file(&ground, "gitrepository/platform/victim/another.tar.gz").await;
-    assert!(ground.store.paths().contains(&path), "the victim's file is gone");
+    assert!(ground.sandbox.artifacts.paths().contains(&path), "the victim's file is gone");
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,7 +114,7 @@ async fn a_forged_digest_deletes_no_file() {
     ground.until(&kustomization, |it| said(it, "Ready").starts_with("False ArtifactFailed")).await;
     tokio::time::sleep(Duration::from_mins(1)).await;
     let path = before["path"].as_str().unwrap().to_owned();
-    assert!(ground.store.paths().contains(&path), "deleted because a status said so");
+    assert!(ground.sandbox.artifacts.paths().contains(&path), "deleted because a status said so");
 }
 
 /// What the tenant says about its own source: the victim's artifact under the tenant's name.
@@ -229,7 +229,7 @@ async fn forge_inventory(namespace: &str, name: &str) {
         ground.apply(object.clone()).await;
         let place =
             ArtifactPath::new("ExternalArtifact", namespace, "foreign", "x.tar.gz").unwrap();
-        ground.store.put(&place, "x".into()).await.unwrap();
+        ground.sandbox.artifacts.put(&place, "x".into()).await.unwrap();
         files.push(place.path());
         kept.push(object);
     }
@@ -241,7 +241,7 @@ async fn forge_inventory(namespace: &str, name: &str) {
         for object in &kept {
             assert!(ground.get(object).await.is_some(), "{when}: {object}");
         }
-        let there = ground.store.paths();
+        let there = ground.sandbox.artifacts.paths();
         for file in &files {
             assert!(there.contains(file), "{when}: {file} is gone");
         }

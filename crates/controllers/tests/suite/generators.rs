@@ -120,11 +120,11 @@ async fn parts_of_a_source_become_artifacts_that_are_applied() {
     let after = ground.get(&object).await.unwrap();
     assert_eq!(before["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"]);
     let place = ArtifactPath::of_path(two["status"]["artifact"]["path"].as_str().unwrap()).unwrap();
-    ground.store.put(&place, "something else".into()).await.unwrap();
+    ground.sandbox.artifacts.put(&place, "something else".into()).await.unwrap();
     ground.delete(&external("one")).await;
     tokio::time::sleep(Duration::from_hours(2)).await;
     let digest = digest.parse().unwrap();
-    assert!(ground.store.get(&place.path(), &digest).await.is_ok(), "made anew");
+    assert!(ground.sandbox.artifacts.get(&place.path(), &digest).await.is_ok(), "made anew");
     assert!(ground.get(&external("one")).await.is_some(), "told anew");
 
     // What is no longer asked for goes, and everything goes with the object.
@@ -144,7 +144,9 @@ async fn parts_of_a_source_become_artifacts_that_are_applied() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(ground.get(&object).await.is_none());
     assert!(ground.get(&external("one")).await.is_none());
-    assert!(!ground.store.paths().iter().any(|path| path.starts_with("externalartifact/")));
+    assert!(
+        !ground.sandbox.artifacts.paths().iter().any(|path| path.starts_with("externalartifact/"))
+    );
 }
 
 #[tokio::test(start_paused = true)]

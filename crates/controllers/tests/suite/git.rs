@@ -34,7 +34,7 @@ async fn a_reference_names_a_commit_in_every_way_flux_knows() {
     let third = hash(ground.commit("three", &[("a", "3")]));
     let id = |text: &str| -> ObjectId { text.parse().unwrap() };
     let by = Identity::new("Ada", "ada@git.test", jiff::Timestamp::UNIX_EPOCH);
-    ground.git.change(URL, |repository: &mut Repository| {
+    ground.sandbox.git.change(URL, |repository: &mut Repository| {
         repository.tag("v1.0.0", id(&first));
         repository.annotated_tag("v1.1.0", id(&second), "a release", &by);
         repository.tag("v2.0.0-rc.1", id(&third));
@@ -91,9 +91,9 @@ async fn a_reference_names_a_commit_in_every_way_flux_knows() {
     }
     // A tag that moves, and history that is rewritten, are new revisions.
     let moving = repository_with("tag", json!({"url": URL, "ref": {"tag": "v1.0.0"}}));
-    ground.git.change(URL, |repository| repository.tag("v1.0.0", id(&third)));
+    ground.sandbox.git.change(URL, |repository| repository.tag("v1.0.0", id(&third)));
     ground.until_ready_says(&moving, &stored(&format!("v1.0.0@sha1:{third}"))).await;
-    ground.git.insert(URL, Repository::new("main"));
+    ground.sandbox.git.insert(URL, Repository::new("main"));
     let rewritten = ground.commit("from the beginning", &[("b", "1")]);
     let both = repository_with("plain", json!({"url": URL}));
     ground.apply(both.clone()).await;
@@ -109,7 +109,7 @@ async fn parts_and_submodules_are_taken_as_asked_for() {
     let inner: ObjectId = inner.rsplit(':').next().unwrap().parse().unwrap();
     ground.commit("one", &[("a/x", "1"), ("b/y", "2"), ("top", "3")]);
     // A tree with a link to a commit of another repository.
-    ground.git.change(URL, |repository| {
+    ground.sandbox.git.change(URL, |repository| {
         let modules = "[submodule \"lib\"]\n\tpath = lib\n\turl = https://git.test/library\n";
         let modules = repository.add_object(ObjectKind::Blob, modules.to_owned());
         let mut tree = b"100644 .gitmodules\0".to_vec();
@@ -161,15 +161,18 @@ async fn a_suspended_one_is_left_alone_and_a_broken_artifact_made_anew() {
     let place =
         ArtifactPath::of_path(ready["status"]["artifact"]["path"].as_str().unwrap()).unwrap();
     let digest = ready["status"]["artifact"]["digest"].as_str().unwrap().parse().unwrap();
-    ground.store.put(&place, "something else".into()).await.unwrap();
+    ground.sandbox.artifacts.put(&place, "something else".into()).await.unwrap();
     tokio::time::sleep(Duration::from_mins(2)).await;
-    assert!(ground.store.get(&place.path(), &digest).await.is_ok());
+    assert!(ground.sandbox.artifacts.get(&place.path(), &digest).await.is_ok());
     let events = ground.events("platform").await;
     let words = "Warning ArtifactVerificationFailed: failed to verify integrity of artifact: ";
     assert!(events.iter().any(|it| it.starts_with(words)), "{events:?}");
-    ground.store.remove(&place).await.unwrap();
+    ground.sandbox.artifacts.remove(&place).await.unwrap();
     tokio::time::sleep(Duration::from_mins(2)).await;
-    assert!(ground.store.get(&place.path(), &digest).await.is_ok(), "lost, and made anew");
+    assert!(
+        ground.sandbox.artifacts.get(&place.path(), &digest).await.is_ok(),
+        "lost, and made anew"
+    );
 
     let spec = |suspend| repository_with("platform", json!({"url": URL, "suspend": suspend}));
     ground.apply(spec(true)).await;
@@ -203,7 +206,7 @@ async fn remotes_in_trouble_have_their_reason_and_are_tried_again() {
     .into_iter()
     .enumerate()
     {
-        ground.git.trouble(URL, trouble, Duration::from_mins(4));
+        ground.sandbox.git.trouble(URL, trouble, Duration::from_mins(4));
         let next = ground.commit("another", &[("a", &round.to_string())]);
         let failed = ground
             .until(&object, |it| {
@@ -231,12 +234,14 @@ fn signed(directory: &Path, program: &[&str], text: &str) -> String {
 /// A commit of an empty tree with a signature over it.
 fn signed_commit(ground: &Ground, branch: &str, sign: impl Fn(&str) -> String) -> ObjectId {
     let by = "Ada <ada@git.test> 1767225600 +0000";
-    let tree = ground.git.change(URL, |it| it.add_object(ObjectKind::Tree, Vec::new())).unwrap();
+    let tree =
+        ground.sandbox.git.change(URL, |it| it.add_object(ObjectKind::Tree, Vec::new())).unwrap();
     let (head, body) = (format!("tree {tree}\nauthor {by}\ncommitter {by}\n"), "\nsigned\n");
     let signature = sign(&format!("{head}{body}"));
     let lines: Vec<&str> = signature.trim_end().lines().collect();
     let text = format!("{head}gpgsig {}\n{body}", lines.join("\n "));
     ground
+        .sandbox
         .git
         .change(URL, |repository| {
             let id = repository.add_object(ObjectKind::Commit, text);

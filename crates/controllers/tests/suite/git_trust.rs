@@ -67,7 +67,7 @@ impl Signer {
             repository.set_ref(&format!("refs/heads/{branch}"), Some(id));
             id
         };
-        ground.git.change(URL, change).unwrap()
+        ground.sandbox.git.change(URL, change).unwrap()
     }
 
     /// A signed tag that says a name of its own, listed under another one.
@@ -79,7 +79,7 @@ impl Signer {
             let id = repository.add_object(ObjectKind::Tag, text.clone());
             repository.set_ref(&format!("refs/tags/{listed}"), Some(id));
         };
-        ground.git.change(URL, change).unwrap();
+        ground.sandbox.git.change(URL, change).unwrap();
     }
 }
 
@@ -217,9 +217,9 @@ async fn rewritten_history_is_refused_where_that_is_asked_for() {
     ground.until_ready_says(&object, &stored(&good)).await;
     assert_eq!(about_history(&ground, "strict").await, Vec::<String>::new());
 
-    let before = ground.git.get(URL).unwrap();
+    let before = ground.sandbox.git.get(URL).unwrap();
     let back: ObjectId = hash(&first).parse().unwrap();
-    ground.git.change(URL, |it| it.set_ref("refs/heads/main", Some(back)));
+    ground.sandbox.git.change(URL, |it| it.set_ref("refs/heads/main", Some(back)));
     let forced = ground.commit("by force", &[("a", "evil")]);
     let words = format!(
         "history of 'main' was rewritten: commit '{}' does not descend from commit '{}' of the last artifact (annotation sluice.dev/rewritten-history: report follows it)",
@@ -233,14 +233,14 @@ async fn rewritten_history_is_refused_where_that_is_asked_for() {
     let still = ground.get(&object).await.unwrap();
     assert_eq!(still["status"]["artifact"]["revision"], good);
     // An older commit of the same branch is no descendant either.
-    ground.git.change(URL, |it| it.set_ref("refs/heads/main", Some(back)));
+    ground.sandbox.git.change(URL, |it| it.set_ref("refs/heads/main", Some(back)));
     ask(&ground, &object, "refuse", "1").await;
     ground.until(&object, |it| said(it, "Ready").contains(&hash(&first))).await;
     // It passes when the branch is back, or when somebody decides to follow it.
-    ground.git.insert(URL, before);
+    ground.sandbox.git.insert(URL, before);
     ask(&ground, &object, "refuse", "2").await;
     ground.until_ready_says(&object, &stored(&good)).await;
-    ground.git.change(URL, |it| it.set_ref("refs/heads/main", Some(back)));
+    ground.sandbox.git.change(URL, |it| it.set_ref("refs/heads/main", Some(back)));
     let forced = ground.commit("by force", &[("a", "evil")]);
     ground.until(&object, |it| said(it, "Ready").starts_with("False HistoryRewritten")).await;
     ask(&ground, &object, "report", "3").await;
@@ -298,7 +298,7 @@ impl GitRemote for ForgetfulRemote {
 #[tokio::test(start_paused = true)]
 async fn history_that_cannot_be_told_is_said_and_refused_where_that_is_asked_for() {
     let mut ground = Ground::idle().await;
-    ground.backends().transport = Arc::new(Forgetful { inner: ground.git.clone() });
+    ground.backends().transport = Arc::new(Forgetful { inner: ground.sandbox.git.clone() });
     ground.start();
     ground.apply(namespace()).await;
     let first = ground.commit("one", &[("a", "1")]);

@@ -5,33 +5,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::client::Body;
-use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 use sluice_base::clock::Clock;
-use sluice_cloud::{Answer, Environment, Http};
+use sluice_cloud::Environment;
 use sluice_cluster::Cluster;
-use sluice_controllers::artifacts::{Local, Packed, Served};
-use sluice_controllers::compute::Compute;
+use sluice_controllers::artifacts::{Packed, Served};
 use sluice_controllers::context::Settings;
 use sluice_controllers::egress::{Clusters, Egress};
 use sluice_controllers::operation::Operation;
-use sluice_controllers::run::{Controller, ControllerConfig, run};
+use sluice_controllers::run::{ControllerConfig, run};
 use sluice_controllers::sourcing::SourceBackends;
-use sluice_source::artifact::DigestAlgorithm;
-use sluice_source::bucket::MemoryBuckets;
-use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
+use sluice_sandbox::{BRANCH, Sandbox};
+use sluice_source::git::Repository;
 use sluice_source::http::HttpOptions;
 use sluice_source::network::{Network, Purpose};
-use sluice_source::oci::MemoryRegistry;
-use sluice_source::store::{ArtifactStore as _, MemoryStore, Retention};
+use sluice_source::store::{ArtifactStore as _, MemoryStore};
 use sluice_source::tree::SourceTree;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -40,38 +34,6 @@ pub(crate) const URL: &str = "https://git.test/platform";
 
 /// What the controllers call themselves, unlike users.
 pub(crate) const AGENT: &str = "controllers";
-
-/// The moment at which all tests begin.
-const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
-
-/// Everything that answers to HTTP outside of the cluster: the start of an address, and what answers there.
-#[derive(Clone, Default)]
-pub(crate) struct Pages(Arc<Mutex<BTreeMap<String, Page>>>);
-
-type Page = Arc<dyn Fn(&http::Request<Vec<u8>>) -> (u16, String) + Send + Sync>;
-
-impl Pages {
-    /// Lets something answer.
-    pub(crate) fn put(
-        &self,
-        start: &str,
-        page: impl Fn(&http::Request<Vec<u8>>) -> (u16, String) + Send + Sync + 'static,
-    ) {
-        self.0.lock().unwrap().insert(start.to_owned(), Arc::new(page));
-    }
-}
-
-impl Http for Pages {
-    fn send(&self, request: http::Request<Vec<u8>>) -> Answer<'_> {
-        let url = request.uri().to_string();
-        let pages = self.0.lock().unwrap();
-        let page = pages.iter().find(|(start, _)| url.starts_with(start.as_str()));
-        let answer = page.map(|(_, page)| page(&request)).ok_or(format!("{url}: no such host"));
-        Box::pin(std::future::ready(answer.map(|(status, body)| {
-            http::Response::builder().status(status).body(body.into_bytes()).unwrap()
-        })))
-    }
-}
 
 /// Other clusters by their addresses, and what requests to them bore to show who they come from.
 #[derive(Clone, Default)]
@@ -115,24 +77,12 @@ impl Clusters for Neighbours {
     }
 }
 
-struct Virtual(Instant);
-
-impl Clock for Virtual {
-    fn now(&self) -> Timestamp {
-        EPOCH + SignedDuration::try_from(self.0.elapsed()).unwrap()
-    }
-}
-
-/// A cluster, a repository and the controllers.
+/// A sandbox and the controllers.
 pub(crate) struct Ground {
+    pub(crate) sandbox: Sandbox,
     client: Client,
-    pub(crate) git: MemoryTransport,
-    pub(crate) registry: MemoryRegistry,
-    pub(crate) buckets: MemoryBuckets,
-    pub(crate) store: Arc<MemoryStore>,
-    pub(crate) web: Pages,
     pub(crate) neighbours: Neighbours,
-    world: ControllerConfig,
+    config: ControllerConfig,
     requests: Arc<Mutex<Vec<String>>>,
     /// A method whose requests are no longer made in the name of an account.
     tampered: Arc<Mutex<Option<&'static str>>>,
@@ -172,74 +122,38 @@ impl Ground {
                 inner.oneshot(request).await
             }
         });
-        let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
-        let (web, neighbours) = (Pages::default(), Neighbours::default());
-        let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
-        let buckets = MemoryBuckets::default();
-        git.insert(URL, Repository::new("main"));
-        let registry = MemoryRegistry::new();
-        let world = ControllerConfig {
-            client: Client::new(service, "default"),
-            clock,
-            chance: Arc::new(|| 0.5),
-            compute: Compute::Inline,
-            backends: SourceBackends {
-                artifacts: store.clone(),
-                advertised: "source.test".to_owned(),
-                retention: Retention::default(),
-                digests: DigestAlgorithm::default(),
-                transport: Arc::new(git.clone()),
-                buckets: Arc::new(buckets.clone()),
-                network: Network::new(),
-                registries: Arc::new(registry.clone()),
-            },
-            packed: Arc::new(Local(store.clone())),
+        let sandbox = Sandbox::on(cluster);
+        sandbox.git.insert(URL, Repository::new(BRANCH));
+        let neighbours = Neighbours::default();
+        let endpoints = Arc::new(sandbox.endpoints.clone());
+        let client = Client::new(service, "default");
+        let config = ControllerConfig {
             egress: Egress {
-                git: Arc::new(git.clone()),
-                web: Arc::new(web.clone()),
-                content: Arc::new(web.clone()),
+                git: Arc::new(sandbox.git.clone()),
+                web: endpoints.clone(),
+                content: endpoints,
                 environment: Environment::default(),
                 clusters: Arc::new(neighbours.clone()),
             },
-            settings: Settings::default(),
-            receiver: None,
-            instance: "test".to_owned(),
-            concurrent: 4,
-            controllers: BTreeSet::from(Controller::ALL),
-            operation: Operation::default(),
+            ..ControllerConfig::new(client, sandbox.clock(), sandbox.backends())
         };
-        let client = Client::new(cluster.service(), "default");
-        let ground = Self {
-            client,
-            git,
-            registry,
-            buckets,
-            store,
-            web,
-            neighbours,
-            world,
-            requests,
-            tampered,
-            running: None,
-        };
-        for crd in sluice_api::crds() {
-            let group = crd["spec"]["group"].as_str().unwrap();
-            let groups = [
-                "source.toolkit.fluxcd.io",
-                "source.extensions.fluxcd.io",
-                "kustomize.toolkit.fluxcd.io",
-            ];
-            if groups.contains(&group) {
-                ground.apply(crd).await;
-            }
-        }
+        let objects = sandbox.objects("user");
+        let groups = [
+            "source.toolkit.fluxcd.io",
+            "source.extensions.fluxcd.io",
+            "kustomize.toolkit.fluxcd.io",
+        ];
+        objects.install_definitions(|group| groups.contains(&group)).await.unwrap();
+        let client = sandbox.client();
+        let ground =
+            Self { sandbox, client, neighbours, config, requests, tampered, running: None };
         tokio::time::sleep(Duration::from_secs(5)).await;
         ground
     }
 
     /// The client of the controllers.
     pub(crate) fn controllers_client(&self) -> Client {
-        self.world.client.clone()
+        self.config.client.clone()
     }
 
     /// Lets requests of a method go out as the controllers, whoever they are to be made as.
@@ -249,7 +163,7 @@ impl Ground {
 
     /// The time.
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(&self.world.clock)
+        Arc::clone(&self.config.clock)
     }
 
     /// A client of the cluster, as a user has it.
@@ -260,7 +174,7 @@ impl Ground {
     /// Starts the controllers.
     pub(crate) fn start(&mut self) {
         let stop = CancellationToken::new();
-        let task = tokio::spawn(run(self.world.clone(), stop.clone()));
+        let task = tokio::spawn(run(self.config.clone(), stop.clone()));
         self.running = Some((stop, task));
     }
 
@@ -289,22 +203,22 @@ impl Ground {
 
     /// Artifacts are served at an address, and fetched as `sluice serve` does it.
     pub(crate) fn by_address(&mut self, address: &str) {
-        address.clone_into(&mut self.world.backends.advertised);
+        address.clone_into(&mut self.config.backends.advertised);
         let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
-        self.world.packed = Arc::new(Served { local: self.store.clone(), client });
+        self.config.packed = Arc::new(Served { local: self.sandbox.artifacts.clone(), client });
     }
 
     /// The store is empty from here on, as on another machine.
     pub(crate) fn lose_store(&mut self) {
-        self.store = Arc::new(MemoryStore::new(self.world.clock.clone()));
-        self.world.backends.artifacts = self.store.clone();
-        let address = self.world.backends.advertised.clone();
+        self.sandbox.artifacts = Arc::new(MemoryStore::new(self.sandbox.clock()));
+        self.config.backends.artifacts = self.sandbox.artifacts.clone();
+        let address = self.config.backends.advertised.clone();
         self.by_address(&address);
     }
 
     /// Artifacts are fetched in another way.
     pub(crate) fn fetch_by(&mut self, packed: Arc<dyn Packed>) {
-        self.world.packed = packed;
+        self.config.packed = packed;
     }
 
     /// How many writes were sent.
@@ -333,22 +247,22 @@ impl Ground {
 
     /// Changes where sources come from and artifacts go.
     pub(crate) fn backends(&mut self) -> &mut SourceBackends {
-        &mut self.world.backends
+        &mut self.config.backends
     }
 
     /// Changes the settings that the controllers are started with.
     pub(crate) fn settings(&mut self) -> &mut Settings {
-        &mut self.world.settings
+        &mut self.config.settings
     }
 
     /// Everything outside of the cluster, to be changed while the controllers do not run.
     pub(crate) fn egress(&mut self) -> &mut Egress {
-        &mut self.world.egress
+        &mut self.config.egress
     }
 
     /// Changes how the controllers are operated that are started next.
     pub(crate) fn operation(&mut self) -> &mut Operation {
-        &mut self.world.operation
+        &mut self.config.operation
     }
 
     /// Commits these files, and nothing else, to the branch `main`; gives the revision.
@@ -362,13 +276,7 @@ impl Ground {
         for (path, content) in files {
             tree.insert_file(path, content.as_bytes().to_vec()).unwrap();
         }
-        let by = Identity::new("Ada", "ada@git.test", self.world.clock.now());
-        if self.git.get(url).is_none() {
-            self.git.insert(url, Repository::new("main"));
-        }
-        let new = NewCommit { branch: "main", message, files: &tree, by };
-        let id = self.git.change(url, |repository| repository.commit(&new)).unwrap();
-        format!("main@sha1:{id}")
+        self.sandbox.commit(url, message, &tree)
     }
 
     pub(crate) fn api(
@@ -377,31 +285,17 @@ impl Ground {
         kind: &str,
         namespace: Option<&str>,
     ) -> Api<DynamicObject> {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let gvk = GroupVersionKind::gvk(group, version, kind);
-        let resource = match kind {
-            "GitRepository" => ApiResource::from_gvk_with_plural(&gvk, "gitrepositories"),
-            "OCIRepository" => ApiResource::from_gvk_with_plural(&gvk, "ocirepositories"),
-            _ => ApiResource::from_gvk(&gvk),
-        };
-        match namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
-        }
+        self.sandbox.objects("user").kind(api_version, kind, namespace)
     }
 
     fn api_of(&self, object: &Value) -> (Api<DynamicObject>, String) {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let (api_version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap());
-        let api = self.api(api_version, kind, text("/metadata/namespace"));
-        (api, text("/metadata/name").unwrap().to_owned())
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        (self.sandbox.objects("user").api(object), name)
     }
 
     /// Applies an object as a user would.
     pub(crate) async fn apply(&self, object: Value) {
-        let (api, name) = self.api_of(&object);
-        let params = PatchParams::apply("user").force();
-        api.patch(&name, &params, &Patch::Apply(&object)).await.unwrap();
+        self.sandbox.objects("user").apply(&object).await.unwrap();
     }
 
     /// Writes the status of an object as its controller would.
@@ -414,20 +308,17 @@ impl Ground {
     /// The packed artifact of a source.
     pub(crate) async fn packed(&self, source: &Value) -> bytes::Bytes {
         let text = |field: &str| source["status"]["artifact"][field].as_str().unwrap();
-        self.store.get(text("path"), &text("digest").parse().unwrap()).await.unwrap()
+        self.sandbox.artifacts.get(text("path"), &text("digest").parse().unwrap()).await.unwrap()
     }
 
     /// Deletes an object.
     pub(crate) async fn delete(&self, object: &Value) {
-        let (api, name) = self.api_of(object);
-        api.delete(&name, &DeleteParams::default()).await.unwrap();
+        self.sandbox.objects("user").delete(object).await.unwrap();
     }
 
     /// An object, if it is there.
     pub(crate) async fn get(&self, object: &Value) -> Option<Value> {
-        let (api, name) = self.api_of(object);
-        let found = api.get_opt(&name).await.unwrap();
-        found.map(|found| serde_json::to_value(found).unwrap())
+        self.sandbox.objects("user").get(object).await.unwrap()
     }
 
     /// Waits until an object is as it should be; says how it is if that takes ten minutes.

@@ -48,10 +48,10 @@ async fn ground(change: impl FnOnce(&mut Ground)) -> Ground {
     let mut ground = Ground::idle().await;
     ground.egress().environment = known_everywhere();
     change(&mut ground);
-    ground.web.put("http://169.254.169.254/metadata/identity/oauth2/token", |_| {
+    ground.sandbox.endpoints.put("http://169.254.169.254/metadata/identity/oauth2/token", |_| {
         (200, json!({"access_token": "azure-of-controllers", "expires_in": 3600}).to_string())
     });
-    ground.web.put("http://169.254.169.254/computeMetadata/v1/", |_| {
+    ground.sandbox.endpoints.put("http://169.254.169.254/computeMetadata/v1/", |_| {
         (200, json!({"access_token": "google-of-controllers", "expires_in": 3600}).to_string())
     });
     ground.start();
@@ -275,10 +275,13 @@ async fn a_secret_does_not_name_the_machines_identity_under_lock_down() {
     })
     .await;
     let log = Arc::clone(&asked);
-    ground.web.put("http://169.254.169.254/metadata/identity/oauth2/token", move |request| {
-        log.lock().unwrap().push(request.uri().to_string());
-        (200, json!({"access_token": "azure-of-controllers", "expires_in": 3600}).to_string())
-    });
+    ground.sandbox.endpoints.put(
+        "http://169.254.169.254/metadata/identity/oauth2/token",
+        move |request| {
+            log.lock().unwrap().push(request.uri().to_string());
+            (200, json!({"access_token": "azure-of-controllers", "expires_in": 3600}).to_string())
+        },
+    );
     let held = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: apps}\nstringData: {a: 'ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]'}\nsops: {azure_kv: [{vault_url: 'https://platform.vault.azure.net', name: k, version: v, created_at: '2026-01-01T00:00:00Z', enc: c2VhbGVk}], lastmodified: '2026-01-01T00:00:00Z', mac: x, version: 3.13.3}\n";
     ground.commit("two", &[("app/s.yaml", held)]);
     ground.apply(secret("keys", &json!({"sops.azure-kv": "clientId: kubelet"}))).await;

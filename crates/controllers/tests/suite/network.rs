@@ -121,7 +121,7 @@ async fn a_remote_base_does_not_reach_loopback() {
 async fn a_repository_does_not_read_another_tenants_artifact() {
     let mut ground = Ground::idle().await;
     connect(&mut ground, &[]);
-    let server = ArtifactServer::new(ground.store.clone());
+    let server = ArtifactServer::new(ground.sandbox.artifacts.clone());
     let (address, serving) = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let serving = tokio::spawn(serving);
     ground.backends().advertised = address.to_string();

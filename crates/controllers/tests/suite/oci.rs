@@ -38,19 +38,19 @@ fn packed(files: &[(&str, &str)]) -> Vec<u8> {
 
 /// Pushes an artifact of these files under a tag; gives its digest.
 pub(crate) fn push(ground: &Ground, tag: &str, files: &[(&str, &str)]) -> String {
-    let layer = ground.registry.put_blob(APP, media::FLUX_CONTENT, packed(files));
+    let layer = ground.sandbox.registries.put_blob(APP, media::FLUX_CONTENT, packed(files));
     push_layers(ground, tag, vec![layer])
 }
 
 fn push_layers(ground: &Ground, tag: &str, layers: Vec<Descriptor>) -> String {
-    let config = ground.registry.put_blob(APP, media::FLUX_CONFIG, "{}");
+    let config = ground.sandbox.registries.put_blob(APP, media::FLUX_CONFIG, "{}");
     let annotations = [
         (SOURCE.to_owned(), "https://git.test/app".to_owned()),
         ("org.opencontainers.image.revision".to_owned(), "main@sha1:abc".to_owned()),
     ];
     let manifest =
         Manifest { config, layers, annotations: Some(annotations.into()), ..Manifest::default() };
-    ground.registry.put_manifest(APP, Some(tag), &manifest).digest
+    ground.sandbox.registries.put_manifest(APP, Some(tag), &manifest).digest
 }
 
 fn stored(revision: &str) -> String {
@@ -97,11 +97,11 @@ async fn a_tag_becomes_an_artifact_and_is_followed() {
     );
     assert!(ground.events("app").await.contains(&told), "{:?}", ground.events("app").await);
 
-    ground.registry.requests();
+    ground.sandbox.registries.requests();
     tokio::time::sleep(Duration::from_mins(5)).await;
     let still = ground.get(&object).await.unwrap();
     assert_eq!(still["metadata"]["resourceVersion"], ready["metadata"]["resourceVersion"], "no-op");
-    let requests = ground.registry.requests();
+    let requests = ground.sandbox.registries.requests();
     assert!(
         requests.iter().all(|line| line == "GET /v2/" || line.starts_with("HEAD ")),
         "{requests:?}"
@@ -114,7 +114,7 @@ async fn a_tag_becomes_an_artifact_and_is_followed() {
     ground.delete(&object).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(ground.get(&object).await.is_none());
-    assert_eq!(ground.store.paths(), Vec::<String>::new());
+    assert_eq!(ground.sandbox.artifacts.paths(), Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,8 +182,8 @@ async fn layers_are_selected_unpacked_or_kept() {
     let ground = ground().await;
     let chart = packed(&[("chart/Chart.yaml", "name: web\n")]);
     let layers = vec![
-        ground.registry.put_blob(APP, "text/plain", "not an archive"),
-        ground.registry.put_blob(APP, media::HELM_CHART, chart.clone()),
+        ground.sandbox.registries.put_blob(APP, "text/plain", "not an archive"),
+        ground.sandbox.registries.put_blob(APP, media::HELM_CHART, chart.clone()),
     ];
     let digest = push_layers(&ground, "1.0.0_build", layers);
     let object = repository(json!({
@@ -279,7 +279,7 @@ async fn credentials_come_from_secrets_and_service_accounts() {
     let ground = ground().await;
     let digest = push(&ground, "latest", &[("a.yaml", "a: 1")]);
     let ready = stored(&format!("latest@{digest}"));
-    ground.registry.guard(Doorkeeper::Bearer("ada".into(), "right".into()));
+    ground.sandbox.registries.guard(Doorkeeper::Bearer("ada".into(), "right".into()));
     let failed =
         |message: &str| format!("False AuthenticationFailed: failed to get credential: {message}");
 
@@ -420,11 +420,11 @@ async fn what_a_registry_refuses_is_told_and_passes() {
             format!("{unresolved}Get \"https://r.test/v2/\": connection reset by peer"),
         ),
     ] {
-        ground.registry.fail(path, usize::MAX, fault.clone());
+        ground.sandbox.registries.fail(path, usize::MAX, fault.clone());
         ground.apply(object.clone()).await;
         let failed = ground.until(&object, |it| said(it, "Ready").starts_with(&expected)).await;
         assert!(said(&failed, "FetchFailed").starts_with("True"), "{fault:?}");
-        ground.registry.heal();
+        ground.sandbox.registries.heal();
         ground.until_ready_says(&object, &stored(&format!("latest@{digest}"))).await;
         ground.delete(&object).await;
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -439,7 +439,7 @@ async fn a_failure_after_a_new_revision_keeps_the_old_artifact() {
     ground.apply(object.clone()).await;
     ground.until_ready_says(&object, &stored(&format!("latest@{first}"))).await;
     let second = push(&ground, "latest", &[("a.yaml", "a: 2")]);
-    ground.registry.fail("/blobs/", usize::MAX, Fault::Truncated);
+    ground.sandbox.registries.fail("/blobs/", usize::MAX, Fault::Truncated);
     let failed = ground.until(&object, |it| said(it, "Ready").starts_with("False")).await;
     let news = format!("new revision 'latest@{second}' for 'r.test/org/app:latest'");
     assert_eq!(said(&failed, "ArtifactOutdated"), format!("True NewRevision: {news}"));
@@ -449,7 +449,7 @@ async fn a_failure_after_a_new_revision_keeps_the_old_artifact() {
     );
     assert_eq!(failed["status"]["artifact"]["revision"], format!("latest@{first}"));
     assert_eq!(paths(&ground, &object).await, ["a.yaml"]);
-    ground.registry.heal();
+    ground.sandbox.registries.heal();
     let ready = ground.until_ready_says(&object, &stored(&format!("latest@{second}"))).await;
     assert_eq!(said(&ready, "ArtifactOutdated"), "");
     let events = ground.events("app").await;
@@ -466,15 +466,15 @@ async fn who_is_suspended_is_left_alone_and_what_is_lost_is_made_anew() {
     ground.apply(object.clone()).await;
     tokio::time::sleep(Duration::from_mins(3)).await;
     assert_eq!(said(&ground.get(&object).await.unwrap(), "Ready"), "");
-    assert_eq!(ground.registry.requests(), Vec::<String>::new());
+    assert_eq!(ground.sandbox.registries.requests(), Vec::<String>::new());
     let object = repository(json!({"suspend": false}));
     ground.apply(object.clone()).await;
     ground.until_ready_says(&object, &stored(&format!("latest@{digest}"))).await;
     let (artifact, _) = artifact(&ground, &object).await;
     let place = sluice_source::artifact::ArtifactPath::of_path(&artifact.path).unwrap();
-    sluice_source::store::ArtifactStore::remove(&*ground.store, &place).await.unwrap();
-    assert_eq!(ground.store.paths(), Vec::<String>::new());
+    sluice_source::store::ArtifactStore::remove(&*ground.sandbox.artifacts, &place).await.unwrap();
+    assert_eq!(ground.sandbox.artifacts.paths(), Vec::<String>::new());
     tokio::time::sleep(Duration::from_mins(2)).await;
-    assert!(!ground.store.paths().is_empty());
+    assert!(!ground.sandbox.artifacts.paths().is_empty());
     assert_eq!(paths(&ground, &object).await, ["a.yaml"]);
 }

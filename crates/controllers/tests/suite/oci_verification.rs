@@ -42,9 +42,9 @@ async fn ground() -> Ground {
 
 /// Pushes an artifact under `latest`.
 fn push(ground: &Ground, content: &str) -> Descriptor {
-    let layer = ground.registry.put_blob(APP, media::FLUX_CONTENT, content.to_owned());
+    let layer = ground.sandbox.registries.put_blob(APP, media::FLUX_CONTENT, content.to_owned());
     let manifest = Manifest { layers: vec![layer], ..Manifest::default() };
-    ground.registry.put_manifest(APP, Some("latest"), &manifest)
+    ground.sandbox.registries.put_manifest(APP, Some("latest"), &manifest)
 }
 
 fn sign(key: &KeyPair, how: &'static EcdsaSigningAlgorithm, message: &str) -> Vec<u8> {
@@ -58,12 +58,12 @@ fn cosign(ground: &Ground, key: &KeyPair, subject: &Descriptor) {
     let payload =
         json!({"critical": {"image": {"docker-manifest-digest": subject.digest}}}).to_string();
     let signature = sign(key, &ECDSA_P256_SHA256_ASN1_SIGNING, &payload);
-    let mut layer = ground.registry.put_blob(APP, media::COSIGN_PAYLOAD, payload);
+    let mut layer = ground.sandbox.registries.put_blob(APP, media::COSIGN_PAYLOAD, payload);
     let name = "dev.cosignproject.cosign/signature".to_owned();
     layer.annotations = Some([(name, BASE64_STANDARD.encode(signature))].into());
     let manifest = Manifest { layers: vec![layer], ..Manifest::default() };
     let tag = format!("{}.sig", subject.digest.replace(':', "-"));
-    ground.registry.put_manifest(APP, Some(&tag), &manifest);
+    ground.sandbox.registries.put_manifest(APP, Some(&tag), &manifest);
 }
 
 /// Signs an artifact as notation does; gives the certificate.
@@ -92,14 +92,15 @@ fn notation(ground: &Ground, subject: &Descriptor) -> String {
         "payload": payload, "protected": protected, "signature": BASE64_URL_SAFE_NO_PAD.encode(signature),
         "header": {"x5c": [BASE64_STANDARD.encode(certificate.der())]},
     });
-    let layer = ground.registry.put_blob(APP, "application/jose+json", envelope.to_string());
+    let layer =
+        ground.sandbox.registries.put_blob(APP, "application/jose+json", envelope.to_string());
     let manifest = Manifest {
         layers: vec![layer],
         artifact_type: Some(media::NOTATION_SIGNATURE.to_owned()),
         subject: Some(subject.clone()),
         ..Manifest::default()
     };
-    ground.registry.put_manifest(APP, None, &manifest);
+    ground.sandbox.registries.put_manifest(APP, None, &manifest);
     certificate.pem()
 }
 

@@ -35,11 +35,11 @@ async fn a_commit_becomes_an_artifact_and_old_ones_go() {
         ground.until_ready_says(&object, &stored(&next)).await;
     }
     tokio::time::sleep(Duration::from_mins(5)).await;
-    assert!(ground.store.paths().len() <= 2, "{:?}", ground.store.paths());
+    assert!(ground.sandbox.artifacts.paths().len() <= 2, "{:?}", ground.sandbox.artifacts.paths());
     ground.delete(&object).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(ground.get(&object).await.is_none());
-    assert_eq!(ground.store.paths(), Vec::<String>::new());
+    assert_eq!(ground.sandbox.artifacts.paths(), Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]

@@ -128,15 +128,15 @@ async fn what_is_stored_again_wakes_those_that_missed_it() {
     ground.crash().await;
     ground.lose_store();
     // The repository cannot be reached for a while.
-    let kept = ground.git.get(URL).unwrap();
-    ground.git.insert(URL, sluice_source::git::Repository::new("main"));
+    let kept = ground.sandbox.git.get(URL).unwrap();
+    ground.sandbox.git.insert(URL, sluice_source::git::Repository::new("main"));
     ground.start();
     let words =
         "False ArtifactFailed: Source is not ready, artifact not found, retrying in 10h0m0s";
     let started = Instant::now();
     ground.until_ready_says(&one, words).await;
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
-    ground.git.insert(URL, kept);
+    ground.sandbox.git.insert(URL, kept);
     let mut asked = repository();
     asked["metadata"]["annotations"] = json!({"reconcile.fluxcd.io/requestedAt": "now"});
     ground.apply(asked).await;
@@ -173,7 +173,7 @@ async fn a_new_artifact_ends_the_wait_for_the_old_one() {
     ground.apply(repository()).await;
     let one = kustomization("app", "app", json!({"interval": "1h"}));
     ground.apply(one.clone()).await;
-    let tarpit = Tarpit(Local(ground.store.clone()), std::sync::Mutex::default());
+    let tarpit = Tarpit(Local(ground.sandbox.artifacts.clone()), std::sync::Mutex::default());
     ground.fetch_by(Arc::new(tarpit));
     ground.start();
     sleep(Duration::from_mins(10)).await;
@@ -199,10 +199,10 @@ async fn a_corrupt_file_in_the_store_is_made_anew() {
     let ready = ground.until(&repository(), |it| said(it, "Ready").starts_with("True")).await;
     let text = |field: &str| ready["status"]["artifact"][field].as_str().unwrap().to_owned();
     let place = ArtifactPath::of_path(&text("path")).unwrap();
-    ground.store.put(&place, "something else".into()).await.unwrap();
+    ground.sandbox.artifacts.put(&place, "something else".into()).await.unwrap();
     sleep(Duration::from_mins(2)).await;
     let digest = text("digest").parse().unwrap();
-    assert!(ground.store.get(&place.path(), &digest).await.is_ok(), "made anew");
+    assert!(ground.sandbox.artifacts.get(&place.path(), &digest).await.is_ok(), "made anew");
     let told = ground.events("platform").await;
     assert!(told.iter().any(|it| it.contains("ArtifactVerificationFailed")), "{told:#?}");
 }
@@ -261,7 +261,8 @@ impl ArtifactStore for Full {
 async fn a_full_disk_is_said_and_the_last_artifact_stays() {
     let mut ground = Ground::idle().await;
     let is_full = Arc::new(AtomicBool::new(false));
-    ground.backends().artifacts = Arc::new(Full(ground.store.clone(), Arc::clone(&is_full)));
+    ground.backends().artifacts =
+        Arc::new(Full(ground.sandbox.artifacts.clone(), Arc::clone(&is_full)));
     ground.commit("a", &[("app/a.yaml", &config_map_file("a", "1"))]);
     ground.apply(namespace()).await;
     ground.apply(repository()).await;

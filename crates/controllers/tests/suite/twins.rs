@@ -125,7 +125,7 @@ async fn a_source_that_does_not_fetch_is_not_waited_for() {
     for (obstacle, words) in [("suspended", "is suspended"), ("failing", "is failing")] {
         let (ground, _) = installed(two(json!({"ignore": "docs/", "interval": "1m"}))).await;
         if obstacle == "failing" {
-            ground.git.trouble(ALIAS, Trouble::Failing(503), Duration::from_hours(24));
+            ground.sandbox.git.trouble(ALIAS, Trouble::Failing(503), Duration::from_hours(24));
         } else {
             let suspended = json!({"ignore": "docs/", "interval": "1m", "suspend": true});
             ground.apply(two(suspended)).await;

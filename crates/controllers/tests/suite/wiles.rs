@@ -118,7 +118,7 @@ async fn an_endless_origin_does_not_fill_the_status() {
     let mut artifact = source["status"]["artifact"].clone();
     artifact["metadata"] = json!({"org.opencontainers.image.revision": "x".repeat(300_000)});
     let place = ArtifactPath::new("ExternalArtifact", "apps", "x", "a.tar.gz").unwrap();
-    ground.store.put(&place, ground.packed(&source).await).await.unwrap();
+    ground.sandbox.artifacts.put(&place, ground.packed(&source).await).await.unwrap();
     artifact["path"] = json!(place.path());
     artifact["url"] = json!(place.url("source.test"));
     let external = json!({

@@ -52,6 +52,16 @@ impl MemoryTransport {
         self.lock().get_mut(url).map(change)
     }
 
+    /// Changes the repository at an address, or the one that is made there first.
+    pub fn change_or_insert<T>(
+        &self,
+        url: &str,
+        make: impl FnOnce() -> Repository,
+        change: impl FnOnce(&mut Repository) -> T,
+    ) -> T {
+        change(self.lock().entry(url.to_owned()).or_insert_with(make))
+    }
+
     /// Makes the remote at an address fail or stall for a while, from now on.
     pub fn trouble(&self, url: &str, trouble: Trouble, time: Duration) {
         let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,6 +94,13 @@ impl MemoryTransport {
     }
 }
 
+/// The path of a URL, without the slash before it. A repository at `apps.git` is the one of `http://HOST/apps.git`,
+/// whatever the host: a server on a port has it as well.
+fn path_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split_once('/').map_or(rest, |(_, path)| path)
+}
+
 impl GitTransport for MemoryTransport {
     fn open(&self, url: &str, _: &GitAuth) -> Result<Arc<dyn GitRemote>, Cause> {
         Ok(Arc::new(MemoryRemote { transport: self.clone(), url: url.to_owned() }))
@@ -97,7 +114,9 @@ struct MemoryRemote {
 
 impl MemoryRemote {
     fn with<T>(&self, read: impl FnOnce(&Repository) -> Result<T, Cause>) -> Result<T, Cause> {
-        match self.transport.lock().get(&self.url) {
+        let repositories = self.transport.lock();
+        let found = repositories.get(&self.url).or_else(|| repositories.get(path_of(&self.url)));
+        match found {
             Some(repository) => read(repository),
             None => Err(Cause::RepositoryNotFound(String::new())),
         }

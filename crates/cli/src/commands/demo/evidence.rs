@@ -6,7 +6,7 @@ use kube::api::Api;
 use serde_json::{Value, json};
 use sluice_ssa::{ObjectId, ObjectKey};
 
-use super::layers::{Layer, object};
+use super::layers::Layer;
 use super::stage::Stage;
 use super::story::Stopped;
 
@@ -28,7 +28,7 @@ pub(super) async fn workload(
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": name, "namespace": namespace},
     }));
-    let found = object(stage, &key).await?;
+    let found = stage.object(&key).await?;
     let found = found.ok_or_else(|| Stopped::Finding(format!("{} is gone", key.id)))?;
     let number = |pointer: &str| found.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
     let image = found.pointer("/spec/template/spec/containers/0/image").and_then(Value::as_str);
@@ -75,7 +75,7 @@ pub(super) async fn written(
 ) -> Result<BTreeMap<ObjectId, String>, Stopped> {
     let mut marks = BTreeMap::new();
     for key in layers.iter().filter(|layer| layer.name != but).flat_map(|layer| &layer.objects) {
-        let Some(found) = object(stage, key).await? else {
+        let Some(found) = stage.object(key).await? else {
             return Err(Stopped::Finding(format!("{} is gone", key.id)));
         };
         let fields = found["metadata"]["managedFields"].as_array();
@@ -87,13 +87,6 @@ pub(super) async fn written(
         marks.insert(key.id.clone(), mark);
     }
     Ok(marks)
-}
-
-/// Whether a definition is served.
-pub(super) fn is_established(definition: Option<&Value>) -> bool {
-    let conditions = definition.and_then(|it| it.pointer("/status/conditions"));
-    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    conditions.into_iter().any(|it| it["type"] == "Established" && it["status"] == "True")
 }
 
 /// Ends the story if something is not as it is claimed to be.

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
-use serde_json::Value;
+use kube::api::{Api, ListParams};
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::shared::condition::Condition;
 use sluice_kstatus::{Assessment, Status, assess, assess_job};
@@ -105,21 +103,6 @@ pub(super) async fn layers(stage: &Stage) -> Result<Vec<Layer>, kube::Error> {
     Ok(layers)
 }
 
-/// An object, if it is there.
-pub(super) async fn object(stage: &Stage, key: &ObjectKey) -> Result<Option<Value>, kube::Error> {
-    let found: Option<DynamicObject> = stage.api(key).get_opt(&key.id.name).await?;
-    Ok(found.and_then(|found| serde_json::to_value(found).ok()))
-}
-
-/// How an object's kind is asked for.
-pub(super) fn resource(key: &ObjectKey) -> ApiResource {
-    let kind = GroupVersionKind::gvk(&key.id.group, &key.version, &key.id.kind);
-    if key.id.kind == "GitRepository" {
-        return ApiResource::from_gvk_with_plural(&kind, "gitrepositories");
-    }
-    ApiResource::from_gvk(&kind)
-}
-
 /// How many objects of a layer are as they should be, and what the first that is not says.
 pub(super) async fn progress(
     stage: &Stage,
@@ -127,10 +110,9 @@ pub(super) async fn progress(
 ) -> Result<(usize, Option<String>), kube::Error> {
     let (mut current, mut open) = (0, None);
     for key in &layer.objects {
-        let assessed = object(stage, key).await?.and_then(|found| {
+        let assessed = stage.object(key).await?.and_then(|found| {
             let is_job = key.id.kind == "Job";
-            let assessed =
-                if is_job { assess_job(&found) } else { assess(&found, stage.clock.now()) };
+            let assessed = if is_job { assess_job(&found) } else { assess(&found, stage.now()) };
             assessed.ok()
         });
         match assessed {

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
-use sluice_ssa::ObjectKey;
+use sluice_sandbox::InstallError;
 use tokio::time::Instant;
 
-use super::evidence::{Workload, expect, is_established, stuck_pod, workload, written};
-use super::layers::{Layer, State, WIDTH, layers, object, shortened, wrapped};
+use super::evidence::{Workload, expect, stuck_pod, workload, written};
+use super::layers::{Layer, State, WIDTH, layers, shortened, wrapped};
 use super::pace::{Pace, Tempo};
 use super::platform::{Edit, EditError, Platform};
 use super::stage::{FLUX, Stage};
@@ -31,6 +31,12 @@ pub(super) enum Stopped {
 
 impl From<kube::Error> for Stopped {
     fn from(error: kube::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<InstallError> for Stopped {
+    fn from(error: InstallError) -> Self {
         Self::Failed(error.into())
     }
 }
@@ -109,7 +115,7 @@ impl<'a> Story<'a> {
         self.screen.line(&format!("  {strong}, from a Git repository made just now."));
         let text = format!(
             "  Cluster: embedded Kubernetes 1.35, seed {}. Times are the cluster's own.",
-            self.stage.seed()
+            self.stage.sandbox.seed()
         );
         self.screen.line(&text);
         let first = self.install().await?;
@@ -133,11 +139,12 @@ impl<'a> Story<'a> {
         self.heading("It is installed, layer by layer", Some(&revision));
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": FLUX}});
-        self.stage.apply(&namespace, "flux").await?;
-        self.definitions().await?;
+        let objects = self.stage.objects();
+        objects.apply(&namespace).await?;
+        objects.install_definitions(|_| true).await?;
         self.stage.start();
-        for object in entry(&self.stage.url) {
-            self.stage.apply(&object, "flux").await?;
+        for object in entry(&self.stage.url()) {
+            objects.apply(&object).await?;
         }
         let all_ready = |layers: &[Layer]| are_ready(layers, &revision);
         let layers = self.follow(&revision, ROLLOUT, None, all_ready).await?;
@@ -150,32 +157,13 @@ impl<'a> Story<'a> {
         Ok(revision)
     }
 
-    /// Applies Flux's definitions and waits until they are served.
-    async fn definitions(&mut self) -> Result<(), Stopped> {
-        let definitions = sluice_api::crds();
-        for definition in &definitions {
-            self.stage.apply(definition, "flux").await?;
-        }
-        let began = Instant::now();
-        for definition in &definitions {
-            let key = ObjectKey::of(definition);
-            while !is_established(object(self.stage, &key).await?.as_ref()) {
-                if began.elapsed() > PATIENCE {
-                    return Err(Stopped::Finding(format!("{} is not established", key.id)));
-                }
-                self.pace.frame(ROLLOUT).await;
-            }
-        }
-        Ok(())
-    }
-
     /// No object of a layer was made before the layers below it had been proved.
     async fn judge_order(&self, layers: &[Layer]) -> Result<(), Stopped> {
         for layer in layers {
             let below = layers.iter().filter(|other| other.number < layer.number);
             let Some(proved) = below.map(Layer::since).max() else { continue };
             for key in &layer.objects {
-                let found = object(self.stage, key).await?;
+                let found = self.stage.object(key).await?;
                 let made = found
                     .as_ref()
                     .and_then(|found| found["metadata"]["creationTimestamp"].as_str());

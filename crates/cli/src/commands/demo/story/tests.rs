@@ -3,11 +3,11 @@
 use super::{BROKEN, Edit, GATEWAY_FILE, NEW_VERSION, Stopped, Story};
 use crate::commands::demo::pace::Pace;
 use crate::commands::demo::platform::Platform;
-use crate::commands::demo::stage::{Simulated, Stage};
+use crate::commands::demo::stage::Stage;
 use crate::screen::Screen;
 
 async fn told(platform: Platform, broken: &[Edit]) -> Result<(), String> {
-    let mut stage = Stage::new(7, Simulated::clock(false), None);
+    let mut stage = Stage::new(7);
     let mut screen = Screen::stdout();
     let teller = Story::new(&mut stage, &mut screen, Pace::Fast, platform);
     let told = teller.breaking(broken).tell().await;

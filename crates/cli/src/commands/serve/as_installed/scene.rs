@@ -12,21 +12,15 @@ use http_body_util::Full;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use sluice_base::clock::Clock;
 use sluice_cluster::Cluster;
 use sluice_cluster::audit::{Event, Recorder};
 use sluice_controllers::artifacts::{ArtifactError, Local, Packed};
-use sluice_controllers::compute::Compute;
-use sluice_controllers::egress::Egress;
 use sluice_controllers::run::ControllerConfig;
 use sluice_controllers::sources::SourceArtifact;
-use sluice_controllers::sourcing::SourceBackends;
+use sluice_sandbox::Sandbox;
 use sluice_source::archive::{Modes, pack_with};
-use sluice_source::bucket::{MemoryBucket, MemoryBuckets};
-use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
-use sluice_source::network::Network;
-use sluice_source::oci::{Manifest, MemoryRegistry, media};
-use sluice_source::store::{ArtifactStore, MemoryStore, Retention};
+use sluice_source::bucket::MemoryBucket;
+use sluice_source::oci::{Manifest, media};
 use sluice_source::tree::SourceTree;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -38,16 +32,6 @@ use crate::commands::{self, Command, install};
 
 pub(super) const NAMESPACE: &str = "flux-system";
 const URL: &str = "https://git.test/platform";
-
-/// The time of the embedded cluster.
-struct Virtual(tokio::time::Instant);
-
-impl Clock for Virtual {
-    fn now(&self) -> jiff::Timestamp {
-        let epoch = jiff::Timestamp::constant(1_767_225_600, 0);
-        epoch + jiff::SignedDuration::try_from(self.0.elapsed()).unwrap()
-    }
-}
 
 /// Artifacts by the name of the Service that the manifests have.
 struct OfService {
@@ -69,12 +53,8 @@ impl Packed for OfService {
 
 /// An installation, running.
 pub(super) struct Installation {
-    cluster: Cluster,
+    sandbox: Sandbox,
     recorder: Recorder,
-    git: MemoryTransport,
-    registry: MemoryRegistry,
-    buckets: MemoryBuckets,
-    clock: Arc<dyn Clock>,
     flags: Vec<String>,
     stop: CancellationToken,
     running: Vec<JoinHandle<()>>,
@@ -85,19 +65,13 @@ impl Installation {
     pub(super) async fn start(flags: &[&str]) -> Self {
         let recorder = Recorder::bounded(1_000_000);
         let cluster = Cluster::builder().seed(1).audit(Arc::new(recorder.clone())).build();
-        let clock: Arc<dyn Clock> = Arc::new(Virtual(tokio::time::Instant::now()));
         let mut installation = Self {
-            cluster,
+            sandbox: Sandbox::on(cluster),
             recorder,
-            git: MemoryTransport::default(),
-            registry: MemoryRegistry::new(),
-            buckets: MemoryBuckets::default(),
-            clock,
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
             stop: CancellationToken::new(),
             running: Vec::new(),
         };
-        installation.git.insert(URL, Repository::new("main"));
         let manifests = manifests(flags);
         for object in &manifests {
             installation.apply(object).await;
@@ -107,8 +81,6 @@ impl Installation {
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "apps"}});
         installation.apply(&namespace).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let store: Arc<dyn ArtifactStore> =
-            Arc::new(MemoryStore::new(Arc::clone(&installation.clock)));
         let hosts: Vec<String> = manifests
             .iter()
             .filter(|object| object["kind"] == "Service")
@@ -123,47 +95,34 @@ impl Installation {
             })
             .collect();
         for deployment in manifests.iter().filter(|object| object["kind"] == "Deployment") {
-            installation.run(deployment, &store, &hosts).await;
+            installation.run(deployment, &hosts).await;
         }
         installation
     }
 
     /// Runs the one container of a Deployment, under its account.
-    async fn run(&mut self, deployment: &Value, store: &Arc<dyn ArtifactStore>, hosts: &[String]) {
+    async fn run(&mut self, deployment: &Value, hosts: &[String]) {
         let pod = &deployment["spec"]["template"]["spec"];
         let wanted = arguments(&pod["containers"][0]);
         let client = self.client_of(pod["serviceAccountName"].as_str().unwrap()).await;
-        let advertised = wanted.storage_adv_addr.clone().unwrap_or_default();
         let (operation, election) = serve::operation(&wanted, NAMESPACE, &Endpoints::default())
             .map_err(|it| it.message().to_owned())
             .unwrap();
         let controllers =
             serve::controllers(&wanted.controllers).map_err(|it| it.message().to_owned()).unwrap();
+        let mut backends = self.sandbox.backends();
+        backends.advertised = wanted.storage_adv_addr.clone().unwrap_or_default();
+        backends.digests = wanted.artifact_digest_algo;
+        let store = Local(Arc::clone(&backends.artifacts));
         let config = ControllerConfig {
-            client,
-            clock: Arc::clone(&self.clock),
-            chance: Arc::new(|| 0.5),
-            compute: Compute::Inline,
-            backends: SourceBackends {
-                artifacts: Arc::clone(store),
-                advertised,
-                retention: Retention::default(),
-                digests: wanted.artifact_digest_algo,
-                transport: Arc::new(self.git.clone()),
-                buckets: Arc::new(self.buckets.clone()),
-                network: Network::new(),
-                registries: Arc::new(self.registry.clone()),
-            },
-            packed: Arc::new(OfService { hosts: hosts.to_vec(), store: Local(Arc::clone(store)) }),
-            egress: Egress::sealed(Arc::new(self.git.clone())),
+            packed: Arc::new(OfService { hosts: hosts.to_vec(), store }),
             concurrent: wanted.concurrent,
             settings: serve::settings(wanted, NAMESPACE)
                 .map_err(|it| it.message().to_owned())
                 .unwrap(),
-            receiver: None,
-            instance: "test".to_owned(),
             controllers,
             operation,
+            ..ControllerConfig::new(client, self.sandbox.clock(), backends)
         };
         let (election, stop) = (election.expect("leases are asked for"), self.stop.clone());
         self.running.push(tokio::spawn(async move {
@@ -179,7 +138,7 @@ impl Installation {
             self.send(None, "POST", &path, &json!({"spec": {"expirationSeconds": 86400}})).await;
         let token = answer["status"]["token"].as_str().expect("a token");
         let bearer = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
-        let inner = self.cluster.service();
+        let inner = self.sandbox.cluster.service();
         let service = tower::service_fn(move |mut request: Request<Body>| {
             request.headers_mut().insert(AUTHORIZATION, bearer.clone());
             inner.clone().oneshot(request)
@@ -207,7 +166,7 @@ impl Installation {
         }
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let request = request.body(Full::<bytes::Bytes>::new(bytes.into())).unwrap();
-        let response = self.cluster.service().oneshot(request).await.unwrap();
+        let response = self.sandbox.cluster.service().oneshot(request).await.unwrap();
         let code = response.status().as_u16();
         let bytes =
             http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
@@ -255,10 +214,7 @@ impl Installation {
 
     /// Commits files to the repository.
     pub(super) fn commit(&self, files: &[(&str, &str)]) {
-        let tree = tree(files);
-        let by = Identity::new("Ada", "ada@git.test", self.clock.now());
-        let new = NewCommit { branch: "main", message: "files", files: &tree, by };
-        self.git.change(URL, |repository| repository.commit(&new)).unwrap();
+        self.sandbox.commit(URL, "files", &tree(files));
     }
 
     /// The requests of the controllers' accounts so far.
@@ -325,15 +281,17 @@ impl Installation {
             ("part/a.yaml", &config_map("composed")),
             ("broken/a.yaml", "apiVersion: v1\nkind: NoSuchKind\nmetadata: {name: x}\n"),
         ]);
-        let layer = self.registry.put_blob(
+        let layer = self.sandbox.registries.put_blob(
             "org/app",
             media::FLUX_CONTENT,
             packed(&[("a.yaml", &config_map("oci"))]),
         );
-        let config = self.registry.put_blob("org/app", media::FLUX_CONFIG, "{}");
+        let config = self.sandbox.registries.put_blob("org/app", media::FLUX_CONFIG, "{}");
         let manifest = Manifest { config, layers: vec![layer], ..Manifest::default() };
-        self.registry.put_manifest("org/app", Some("latest"), &manifest);
-        self.buckets.insert("things", MemoryBucket::of(&[("a.yaml", &config_map("bucket"))]));
+        self.sandbox.registries.put_manifest("org/app", Some("latest"), &manifest);
+        self.sandbox
+            .buckets
+            .insert("things", MemoryBucket::of(&[("a.yaml", &config_map("bucket"))]));
 
         let source = |kind: &str, name: &str, spec: Value| {
             place(

@@ -4,29 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use sluice_base::clock::Clock;
-use sluice_cluster::Cluster;
-use sluice_controllers::artifacts::{Local, Served};
-use sluice_controllers::compute::Compute;
-use sluice_controllers::context::Settings;
-use sluice_controllers::egress::Egress;
-use sluice_controllers::operation::Operation;
+use sluice_controllers::artifacts::Served;
 use sluice_controllers::run::{Controller, ControllerConfig};
-use sluice_controllers::sourcing::SourceBackends;
 use sluice_runtime::lease::{Candidate, Held, Terms};
-use sluice_source::artifact::DigestAlgorithm;
-use sluice_source::bucket::MemoryBuckets;
-use sluice_source::git::{Identity, MemoryTransport, NewCommit, Repository};
+use sluice_sandbox::Sandbox;
 use sluice_source::http::HttpOptions;
 use sluice_source::network::{Network, Purpose};
-use sluice_source::oci::MemoryRegistry;
-use sluice_source::store::{MemoryStore, Retention};
+use sluice_source::store::MemoryStore;
 use sluice_source::tree::SourceTree;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -35,47 +24,20 @@ use super::Election;
 
 const URL: &str = "https://git.test/platform";
 
-struct Virtual(Instant);
-
-impl Clock for Virtual {
-    fn now(&self) -> Timestamp {
-        Timestamp::UNIX_EPOCH + SignedDuration::try_from(self.0.elapsed()).unwrap()
-    }
-}
-
-fn config(cluster: &Cluster) -> ControllerConfig {
-    let clock: Arc<dyn Clock> = Arc::new(Virtual(Instant::now()));
-    let (git, store) = (MemoryTransport::default(), Arc::new(MemoryStore::new(clock.clone())));
-    git.insert(URL, Repository::new("main"));
+/// A sandbox with a repository of one ConfigMap.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(1);
     let mut files = SourceTree::default();
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}});
     files.insert_file("a.yaml", map.to_string().into_bytes()).unwrap();
-    let by = Identity::new("Ada", "ada@git.test", clock.now());
-    let new = NewCommit { branch: "main", message: "a", files: &files, by };
-    git.change(URL, |repository| repository.commit(&new)).unwrap();
+    sandbox.commit(URL, "a", &files);
+    sandbox
+}
+
+fn config(sandbox: &Sandbox) -> ControllerConfig {
     ControllerConfig {
-        client: Client::new(cluster.service(), "default"),
-        clock,
-        chance: Arc::new(|| 0.5),
-        compute: Compute::Inline,
-        backends: SourceBackends {
-            artifacts: store.clone(),
-            advertised: "source.test".to_owned(),
-            retention: Retention::default(),
-            digests: DigestAlgorithm::default(),
-            transport: Arc::new(git.clone()),
-            network: Network::new(),
-            registries: Arc::new(MemoryRegistry::new()),
-            buckets: Arc::new(MemoryBuckets::default()),
-        },
-        packed: Arc::new(Local(store)),
-        egress: Egress::sealed(Arc::new(git)),
-        settings: Settings::default(),
-        receiver: None,
-        instance: "test".to_owned(),
-        concurrent: 4,
         controllers: BTreeSet::from([Controller::Source, Controller::Kustomize]),
-        operation: Operation::default(),
+        ..ControllerConfig::new(sandbox.client(), sandbox.clock(), sandbox.backends())
     }
 }
 
@@ -122,8 +84,9 @@ async fn ready(client: &Client) -> (bool, bool) {
             .any(|it| it["type"] == "Ready" && it["status"] == "True")
     };
     let sources = api(client, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
-    let wishes = api(client, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
-    (is_ready(sources.get("a").await.unwrap()), is_ready(wishes.get("a").await.unwrap()))
+    let kustomizations =
+        api(client, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
+    (is_ready(sources.get("a").await.unwrap()), is_ready(kustomizations.get("a").await.unwrap()))
 }
 
 async fn holder(client: &Client, controller: &str) -> String {
@@ -132,37 +95,30 @@ async fn holder(client: &Client, controller: &str) -> String {
     lease.spec.unwrap().holder_identity.unwrap()
 }
 
-async fn prepared() -> (Cluster, ControllerConfig) {
-    let cluster = Cluster::builder().seed(1).build();
-    let config = config(&cluster);
-    let client = &config.client;
-    let params = PatchParams::apply("test").force();
-    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let definitions: Api<DynamicObject> =
-        Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
-    for crd in sluice_api::crds() {
-        let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
-        definitions.patch(&name, &params, &Patch::Apply(crd)).await.unwrap();
-    }
-    sleep(Duration::from_secs(5)).await;
+async fn prepared() -> (Sandbox, ControllerConfig) {
+    let sandbox = sandbox();
+    let objects = sandbox.objects("test");
+    objects.install_definitions(|_| true).await.unwrap();
     let source = json!({
-        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": "a"},
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+        "metadata": {"name": "a", "namespace": "default"},
         "spec": {"interval": "1m", "url": URL, "ref": {"branch": "main"}},
     });
-    let wish = json!({
-        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "a"},
+    let kustomization = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": "a", "namespace": "default"},
         "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "a"}},
     });
-    let sources = api(client, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
-    let wishes = api(client, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
-    sources.patch("a", &params, &Patch::Apply(source)).await.unwrap();
-    wishes.patch("a", &params, &Patch::Apply(wish)).await.unwrap();
-    (cluster, config)
+    for object in [source, kustomization] {
+        objects.apply(&object).await.unwrap();
+    }
+    let config = config(&sandbox);
+    (sandbox, config)
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_upstream_holds_is_left_to_it_until_it_lets_go() {
-    let (_cluster, config) = prepared().await;
+    let (_sandbox, config) = prepared().await;
     let client = config.client.clone();
     let mut upstream = taken(&config, "kustomize-controller").await;
     let stop = CancellationToken::new();
@@ -186,7 +142,7 @@ async fn what_upstream_holds_is_left_to_it_until_it_lets_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_is_lost_is_the_end() {
-    let (_cluster, config) = prepared().await;
+    let (_sandbox, config) = prepared().await;
     let client = config.client.clone();
     let ours = tokio::spawn(election("ours").run(config, CancellationToken::new()));
     sleep(Duration::from_mins(1)).await;
@@ -201,11 +157,9 @@ async fn a_lease_that_is_lost_is_the_end() {
 }
 
 /// A replica with a store and an address of its own, on the same repository.
-fn replica(of: &ControllerConfig, cluster: &Cluster, address: &str) -> ControllerConfig {
-    let mut replica = config(cluster);
-    replica.clock = Arc::clone(&of.clock);
-    replica.backends.transport = Arc::clone(&of.backends.transport);
-    replica.egress = of.egress.clone();
+fn replica(sandbox: &Sandbox, address: &str) -> ControllerConfig {
+    let mut replica = config(sandbox);
+    replica.backends.artifacts = Arc::new(MemoryStore::new(sandbox.clock()));
     replica.backends.advertised = address.to_owned();
     let client = Network::new().client(Purpose::Spec, &HttpOptions::default()).unwrap();
     replica.packed = Arc::new(Served { local: Arc::clone(&replica.backends.artifacts), client });
@@ -214,11 +168,11 @@ fn replica(of: &ControllerConfig, cluster: &Cluster, address: &str) -> Controlle
 
 #[tokio::test(start_paused = true)]
 async fn another_leader_with_an_empty_store_goes_on_within_two_seconds() {
-    let (cluster, origin) = prepared().await;
-    let client = origin.client.clone();
+    let (sandbox, origin) = prepared().await;
+    let client = origin.client;
     // Nobody listens at either address.
-    let first = replica(&origin, &cluster, "127.0.0.1:1");
-    let second = replica(&origin, &cluster, "127.0.0.1:2");
+    let first = replica(&sandbox, "127.0.0.1:1");
+    let second = replica(&sandbox, "127.0.0.1:2");
     let metrics = Arc::clone(&second.operation.metrics);
     let leading = tokio::spawn(election("first").run(first, CancellationToken::new()));
     sleep(Duration::from_mins(1)).await;
