@@ -2,6 +2,7 @@
 
 mod affinity;
 mod fit;
+mod load;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -9,9 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 pub(super) use self::affinity::node_matches;
-use self::fit::Machine;
 pub(super) use self::fit::tolerates;
-use super::control::{Actor, Control, Object};
+use self::fit::{Machine, Machines};
+use self::load::Load;
+use super::control::{Actor, Control};
 use super::{Controller, Key, Next, Reconcile, condition, pods};
 use crate::store::{Change, Event, GroupResource};
 use crate::{metadata, value};
@@ -26,6 +28,7 @@ pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 pub(super) struct Scheduler {
     /// The pending pods.
     waiting: Mutex<BTreeSet<Key>>,
+    load: Mutex<Load>,
 }
 
 impl Controller for Scheduler {
@@ -35,6 +38,8 @@ impl Controller for Scheduler {
         match (resource.group.as_str(), resource.resource.as_str()) {
             ("", "pods") => {
                 let key = Key::of(resource, &event.key);
+                let pod = (event.change != Change::Deleted).then_some(&event.object.value);
+                self.load.lock().unwrap_or_else(PoisonError::into_inner).follow(&key, pod);
                 let waits = event.change != Change::Deleted && wants_node(object);
                 if waits {
                     waiting.insert(key.clone());
@@ -60,7 +65,11 @@ impl Controller for Scheduler {
             let Some(pod) = control.object(key).filter(|pod| wants_node(pod)) else {
                 return Next::Wait;
             };
-            match place(control, &pod) {
+            let verdict = {
+                let load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
+                place(control, &pod, &load)
+            };
+            match verdict {
                 Verdict::On(node) => bind(control, key, &pod, &node).await,
                 Verdict::AwaitsVolumes(node, claims) => {
                     for claim in claims {
@@ -89,9 +98,9 @@ enum Verdict {
 }
 
 /// Chooses the emptiest of the nodes that fit.
-fn place(control: &Control, pod: &Value) -> Verdict {
-    let machines = machines(control);
-    let total = machines.len();
+fn place(control: &Control, pod: &Value, load: &Load) -> Verdict {
+    let machines = Machines::new(control.objects("", "nodes", None), load);
+    let total = machines.list.len();
     let nowhere = |why: &str| {
         Verdict::Nowhere(if total == 0 {
             "no nodes available to schedule pods".to_owned()
@@ -111,8 +120,8 @@ fn place(control: &Control, pod: &Value) -> Verdict {
     };
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut helpful = 0;
-    let mut fitting: Vec<&Machine> = Vec::new();
-    for machine in &machines {
+    let mut fitting: Vec<&Machine<'_>> = Vec::new();
+    for machine in &machines.list {
         match fit::obstacle(pod, machine, &machines, &volumes) {
             None => fitting.push(machine),
             Some(obstacle) => {
@@ -125,18 +134,11 @@ fn place(control: &Control, pod: &Value) -> Verdict {
     }
     let owner = pods::controller_of(pod).map(|owner| value::text(owner, "uid"));
     let best = fitting.into_iter().min_by_key(|machine| {
-        let siblings = machine
-            .pods
-            .iter()
-            .filter(|other| {
-                owner.is_some()
-                    && pods::controller_of(other).map(|owner| value::text(owner, "uid")) == owner
-            })
-            .count();
+        let siblings = owner.map_or(0, |uid| machine.load.controlled_by(uid));
         (
             affinity::penalty(pod, machine),
             siblings,
-            machine.pods.len(),
+            machine.load.len(),
             metadata::name(&machine.node).to_owned(),
         )
     });
@@ -163,25 +165,6 @@ fn place(control: &Control, pod: &Value) -> Verdict {
     } else {
         Verdict::AwaitsVolumes(node, volumes.unbound)
     }
-}
-
-/// The nodes with their pods.
-fn machines(control: &Control) -> Vec<Machine> {
-    let mut by_node: BTreeMap<String, Vec<Object>> = BTreeMap::new();
-    for pod in control.objects("", "pods", None) {
-        let node = value::text(&pod, "spec.nodeName").to_owned();
-        if !node.is_empty() && !pods::is_finished(&pod) {
-            by_node.entry(node).or_default().push(pod);
-        }
-    }
-    control
-        .objects("", "nodes", None)
-        .into_iter()
-        .map(|node| {
-            let pods = by_node.remove(metadata::name(&node)).unwrap_or_default();
-            Machine { node, pods }
-        })
-        .collect()
 }
 
 async fn bind(control: &Control, key: &Key, pod: &Value, node: &str) {

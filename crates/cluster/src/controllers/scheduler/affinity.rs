@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::fit::{Machine, tolerates};
+use super::fit::{Machine, Machines, tolerates};
+use super::load::repelled;
 use crate::selector::LabelSelector;
 use crate::{metadata, value};
 
@@ -55,7 +56,7 @@ fn holds(expression: &Value, found: Option<&str>) -> bool {
 }
 
 /// The sum of the weights of preferences that a node does not meet.
-pub(super) fn penalty(pod: &Value, machine: &Machine) -> i64 {
+pub(super) fn penalty(pod: &Value, machine: &Machine<'_>) -> i64 {
     let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
     let nodes = value::list(value::at(pod, "spec.affinity.nodeAffinity"), preferred)
         .iter()
@@ -70,12 +71,13 @@ pub(super) fn penalty(pod: &Value, machine: &Machine) -> i64 {
 }
 
 /// Whether one of the pods in the same topology domain matches a term.
-fn beside(pod: &Value, term: &Value, machine: &Machine, all: &[Machine]) -> bool {
+fn beside(pod: &Value, term: &Value, machine: &Machine<'_>, all: &Machines<'_>) -> bool {
     let key = value::text(term, "topologyKey");
     let Some(domain) = metadata::entry(&machine.node, "labels", key) else { return false };
-    all.iter()
+    all.list
+        .iter()
         .filter(|other| metadata::entry(&other.node, "labels", key) == Some(domain))
-        .flat_map(|other| &other.pods)
+        .flat_map(|other| other.load.pods())
         .any(|other| term_selects(pod, term, other))
 }
 
@@ -93,43 +95,36 @@ fn term_selects(pod: &Value, term: &Value, other: &Value) -> bool {
 /// Why pod affinity excludes a node, and whether preemption would help.
 pub(super) fn pods_forbid(
     pod: &Value,
-    machine: &Machine,
-    all: &[Machine],
+    machine: &Machine<'_>,
+    all: &Machines<'_>,
 ) -> Option<(&'static str, bool)> {
     let required = "requiredDuringSchedulingIgnoredDuringExecution";
     let near = value::list(value::at(pod, "spec.affinity.podAffinity"), required);
     let alone = near.iter().any(|term| {
         // The first pod of a group with affinity to itself may go anywhere.
-        let anywhere =
-            all.iter().flat_map(|other| &other.pods).any(|other| term_selects(pod, term, other));
+        let mut others = all.list.iter().flat_map(|other| other.load.pods());
+        let anywhere = others.any(|other| term_selects(pod, term, other));
         let first = !anywhere && term_selects(pod, term, pod);
         !first && !beside(pod, term, machine, all)
     });
     if alone {
         return Some(("node(s) didn't match pod affinity rules", false));
     }
-    let apart = value::list(value::at(pod, "spec.affinity.podAntiAffinity"), required);
-    if apart.iter().any(|term| beside(pod, term, machine, all)) {
+    if repelled(pod).iter().any(|term| beside(pod, term, machine, all)) {
         return Some(("node(s) didn't match pod anti-affinity rules", true));
     }
-    let shunned = all.iter().flat_map(|other| other.pods.iter().map(move |pod| (other, pod))).any(
-        |(other, neighbour)| {
-            value::list(value::at(neighbour, "spec.affinity.podAntiAffinity"), required).iter().any(
-                |term| {
-                    let key = value::text(term, "topologyKey");
-                    let domain = metadata::entry(&machine.node, "labels", key);
-                    domain.is_some()
-                        && metadata::entry(&other.node, "labels", key) == domain
-                        && term_selects(neighbour, term, pod)
-                },
-            )
-        },
-    );
+    let shunned = all.load.repelling().any(|(node, neighbour)| {
+        repelled(neighbour).iter().any(|term| {
+            let key = value::text(term, "topologyKey");
+            let domain = metadata::entry(&machine.node, "labels", key);
+            domain.is_some() && all.label(node, key) == domain && term_selects(neighbour, term, pod)
+        })
+    });
     shunned.then_some(("node(s) didn't satisfy existing pods anti-affinity rules", true))
 }
 
 /// Whether one more pod on this node keeps within the hard spread constraints.
-pub(super) fn spread_allows(pod: &Value, machine: &Machine, all: &[Machine]) -> bool {
+pub(super) fn spread_allows(pod: &Value, machine: &Machine<'_>, all: &Machines<'_>) -> bool {
     value::list(pod, "spec.topologySpreadConstraints")
         .iter()
         .filter(|constraint| value::text(constraint, "whenUnsatisfiable") != "ScheduleAnyway")
@@ -139,11 +134,11 @@ pub(super) fn spread_allows(pod: &Value, machine: &Machine, all: &[Machine]) -> 
             let selector = LabelSelector::from_object(&constraint["labelSelector"])
                 .or_else(|| LabelSelector::from_object(&json!({})));
             let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
-            for other in all.iter().filter(|other| node_matches(pod, &other.node)) {
+            for other in all.list.iter().filter(|other| node_matches(pod, &other.node)) {
                 let Some(domain) = metadata::entry(&other.node, "labels", key) else { continue };
                 let count = other
-                    .pods
-                    .iter()
+                    .load
+                    .pods()
                     .filter(|neighbour| {
                         metadata::namespace(neighbour) == metadata::namespace(pod)
                             && !metadata::is_terminating(neighbour)

@@ -3,15 +3,38 @@
 use serde_json::Value;
 
 use super::affinity;
+use super::load::{Load, NodeLoad, host_ports, request, resources};
 use crate::controllers::Key;
 use crate::controllers::control::{Control, Object};
 use crate::validation::quantity;
 use crate::{metadata, value};
 
-/// A node and its pods.
-pub(super) struct Machine {
+/// A node and its load.
+pub(super) struct Machine<'l> {
     pub(super) node: Object,
-    pub(super) pods: Vec<Object>,
+    pub(super) load: &'l NodeLoad,
+}
+
+/// All nodes, and the pods on them.
+pub(super) struct Machines<'l> {
+    pub(super) list: Vec<Machine<'l>>,
+    pub(super) load: &'l Load,
+}
+
+impl<'l> Machines<'l> {
+    pub(super) fn new(nodes: Vec<Object>, load: &'l Load) -> Self {
+        let list = nodes
+            .into_iter()
+            .map(|node| Machine { load: load.of(metadata::name(&node)), node })
+            .collect();
+        Self { list, load }
+    }
+
+    /// The value of a node's label. The store lists nodes by name.
+    pub(super) fn label(&self, node: &str, label: &str) -> Option<&str> {
+        let found = self.list.binary_search_by(|machine| metadata::name(&machine.node).cmp(node));
+        metadata::entry(&self.list.get(found.ok()?)?.node, "labels", label)
+    }
 }
 
 /// Why a pod does not fit on a node.
@@ -72,8 +95,8 @@ pub(super) fn volumes(control: &Control, pod: &Value) -> Result<Volumes, String>
 /// Why the pod does not fit on the node, by the first filter that fails.
 pub(super) fn obstacle(
     pod: &Value,
-    machine: &Machine,
-    all: &[Machine],
+    machine: &Machine<'_>,
+    all: &Machines<'_>,
     volumes: &Volumes,
 ) -> Option<Obstacle> {
     let hopeless =
@@ -129,40 +152,22 @@ pub(in crate::controllers) fn tolerates(pod: &Value, taint: &Value) -> bool {
     })
 }
 
-/// The pod's request of one resource, in billionths.
-fn request(pod: &Value, resource: &str) -> i128 {
-    let of = |container: &Value| {
-        let requests = &container["resources"]["requests"][resource];
-        quantity::nanos(requests).unwrap_or_default()
-    };
-    let running: i128 = value::list(pod, "spec.containers").iter().map(of).sum();
-    let starting = value::list(pod, "spec.initContainers").iter().map(of).max().unwrap_or_default();
-    let overhead = quantity::nanos(&pod["spec"]["overhead"][resource]).unwrap_or_default();
-    running.max(starting) + overhead
-}
-
 /// The resources that are insufficient, in upstream's texts.
-fn lacking(pod: &Value, machine: &Machine) -> Vec<String> {
+fn lacking(pod: &Value, machine: &Machine<'_>) -> Vec<String> {
     let allocatable = &machine.node["status"]["allocatable"];
     let mut out = Vec::new();
     let most = quantity::nanos(&allocatable["pods"]).unwrap_or_default() / 1_000_000_000;
-    if i128::try_from(machine.pods.len()).unwrap_or_default() + 1 > most {
+    if i128::try_from(machine.load.len()).unwrap_or_default() + 1 > most {
         out.push("Too many pods".to_owned());
     }
-    let mut names = vec!["cpu", "memory", "ephemeral-storage"];
-    for container in value::list(pod, "spec.containers") {
-        for name in value::entries(container, "resources.requests").keys() {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-    }
-    for name in names {
+    let usual = ["cpu", "memory", "ephemeral-storage"];
+    let others = resources(pod).into_iter().filter(|name| !usual.contains(name));
+    for name in usual.into_iter().chain(others) {
         let wanted = request(pod, name);
         if wanted == 0 {
             continue;
         }
-        let used: i128 = machine.pods.iter().map(|pod| request(pod, name)).sum();
+        let used = machine.load.requested(name);
         if used + wanted > quantity::nanos(&allocatable[name]).unwrap_or_default() {
             out.push(format!("Insufficient {name}"));
         }
@@ -170,22 +175,6 @@ fn lacking(pod: &Value, machine: &Machine) -> Vec<String> {
     out
 }
 
-fn ports_clash(pod: &Value, machine: &Machine) -> bool {
-    let ports = |pod: &Value| -> Vec<(i64, String)> {
-        value::list(pod, "spec.containers")
-            .iter()
-            .flat_map(|container| value::list(container, "ports"))
-            .filter_map(|port| {
-                let number = value::int(port, "hostPort").filter(|number| *number != 0)?;
-                let protocol = match value::text(port, "protocol") {
-                    "" => "TCP",
-                    protocol => protocol,
-                };
-                Some((number, protocol.to_owned()))
-            })
-            .collect()
-    };
-    let wanted = ports(pod);
-    !wanted.is_empty()
-        && machine.pods.iter().any(|other| ports(other).iter().any(|port| wanted.contains(port)))
+fn ports_clash(pod: &Value, machine: &Machine<'_>) -> bool {
+    host_ports(pod).iter().any(|port| machine.load.uses_port(port))
 }
