@@ -1,4 +1,4 @@
-//! Service accounts of Kubernetes, as far as clouds are concerned: their annotations, and tokens for them.
+//! Kubernetes service accounts for clouds: their annotations, and tokens for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::pin::Pin;
 
 use sluice_base::redacted::Redacted;
 
-/// What is on its way from the cluster.
+/// A pending response of the cluster.
 pub type Answering<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// Which service account.
+/// Namespace and name of a service account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccountName {
     /// Its namespace.
@@ -25,16 +25,16 @@ impl fmt::Display for AccountName {
     }
 }
 
-/// Why a service account is not to be had.
+/// Why a service account could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountError {
-    /// Whether there is none of that name.
+    /// Whether it does not exist.
     pub is_missing: bool,
-    /// What the API server said.
+    /// The API server's message.
     pub message: String,
 }
 
-/// The service accounts of a cluster.
+/// Reads the service accounts of a cluster.
 pub trait Accounts: Send + Sync {
     /// The annotations of an account.
     fn annotations<'a>(
@@ -42,18 +42,18 @@ pub trait Accounts: Send + Sync {
         account: &'a AccountName,
     ) -> Answering<'a, BTreeMap<String, String>, AccountError>;
 
-    /// A token of an account for audiences; for those of the API server where there are none.
+    /// A token of an account for audiences; without any, for those of the API server.
     fn token<'a>(
         &'a self,
         account: &'a AccountName,
         audiences: &'a [String],
     ) -> Answering<'a, Redacted<String>, String>;
 
-    /// Whether the API server of this cluster takes a token as one for itself.
+    /// Whether the API server of this cluster accepts a token (TokenReview).
     fn is_taken<'a>(&'a self, token: &'a str) -> Answering<'a, bool, String>;
 }
 
-/// A process without a cluster.
+/// For a process without a cluster.
 pub struct NoAccounts;
 
 impl Accounts for NoAccounts {

@@ -1,21 +1,21 @@
-//! Audiences of tokens that leave this cluster. One that the cluster's own API server takes is never asked for
-//! and never sent: whoever received such a token could act here as the account.
+//! Audiences of tokens that leave this cluster. A token that the cluster's own API server accepts is never
+//! requested and never sent: its receiver could act here as the account.
 
 use sluice_base::redacted::Redacted;
 
 use crate::identity::CloudsParts;
 use crate::{CloudError, jwt};
 
-/// Where a pod finds the token of its service account.
+/// The path of the service account token in a pod.
 pub(crate) const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-/// Audiences of API servers that are in use almost everywhere.
+/// Common audiences of API servers.
 const USUAL: [&str; 3] = [
     "https://kubernetes.default.svc",
     "https://kubernetes.default.svc.cluster.local",
     "kubernetes.default.svc",
 ];
 
-/// The audiences of the API server, by the token that it gave to this pod.
+/// The audiences of the API server, from the token of this pod.
 fn own_audiences(parts: &CloudsParts) -> Option<Vec<String>> {
     let token = Redacted::new((parts.environment.read)(TOKEN_FILE).ok()?);
     let mut own = jwt::audiences(token.expose());
@@ -34,7 +34,7 @@ fn is_own(parts: &CloudsParts, audience: &str) -> bool {
     USUAL.contains(&audience) || known.iter().any(|own| own == audience)
 }
 
-/// Whether a token for these audiences may be asked for. None at all, or an empty one, would mean the API
+/// Fails if a token for these audiences must not be requested. None, or an empty one, would mean the API
 /// server's own.
 pub(crate) fn check_wanted(parts: &CloudsParts, audiences: &[String]) -> Result<(), CloudError> {
     if audiences.is_empty() || audiences.iter().any(|audience| audience.trim().is_empty()) {
@@ -48,8 +48,8 @@ pub(crate) fn check_wanted(parts: &CloudsParts, audiences: &[String]) -> Result<
     }
 }
 
-/// Whether a token that was given may leave. Its own words count, and where no token of the pod says which
-/// audiences the API server has, it is asked whether it would take this one.
+/// Fails if an issued token must not leave. Its own claims decide; if the pod has no token to compare the
+/// audiences with, the API server is asked whether it accepts this one.
 pub(crate) async fn check_given(parts: &CloudsParts, token: &str) -> Result<(), CloudError> {
     let audiences = jwt::audiences(token);
     if audiences.is_empty() {

@@ -1,4 +1,4 @@
-//! AWS: keys of an account or of a session, where they come from, and what they sign.
+//! AWS: access keys of an account or a session, their sources, and signatures.
 
 mod ambient;
 mod cluster;
@@ -19,13 +19,13 @@ pub(crate) use ambient::find as ambient;
 pub(crate) use cluster::{access, region_of as cluster_region};
 pub(crate) use signature::hex;
 
-/// For whom a token of a cluster is that STS takes.
+/// The audience of service account tokens for STS.
 pub(crate) const AUDIENCE: &str = "sts.amazonaws.com";
 const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
 const ROLE: &str = r"^arn:aws[\w-]*:iam::[0-9]{1,30}:role/.{1,200}$";
 const STS_ENDPOINT: &str = r"^https://(.+\.)?sts(-fips)?(\.[^.]+)?(\.vpce)?\.amazonaws\.com$";
 
-/// The keys of an account or of a session.
+/// The access keys of an account or a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwsKeys {
     access_key: String,
@@ -34,7 +34,7 @@ pub struct AwsKeys {
 }
 
 impl AwsKeys {
-    /// Keys; the token of an account's own keys is empty.
+    /// Keys; the session token is empty for an account's own keys.
     pub fn new(access_key: &str, secret_key: &str, session_token: &str) -> Self {
         Self {
             access_key: access_key.to_owned(),
@@ -43,22 +43,22 @@ impl AwsKeys {
         }
     }
 
-    /// The name of the key, which is no secret.
+    /// The id of the access key, which is not secret.
     pub fn access_key(&self) -> &str {
         &self.access_key
     }
 
-    /// The key.
+    /// The secret access key.
     pub fn secret_key(&self) -> &str {
         self.secret_key.expose()
     }
 
-    /// The token of the session, or nothing.
+    /// The session token, or empty.
     pub fn session_token(&self) -> &str {
         self.session_token.expose()
     }
 
-    /// The keys of the session in which these take on a role.
+    /// Assumes a role with these keys.
     pub async fn assume(
         &self,
         asking: &Asking<'_>,
@@ -69,7 +69,7 @@ impl AwsKeys {
         sts::assume_role(asking, self, region, role, session).await
     }
 
-    /// Keys as the agents of pods and machines give them.
+    /// Keys in the format of the agents of pods and machines.
     fn of_agent(answer: &Value, now: Timestamp) -> Result<Lasting<Self>, CloudError> {
         let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
         if field("AccessKeyId").is_empty() || field("SecretAccessKey").is_empty() {
@@ -80,7 +80,7 @@ impl AwsKeys {
     }
 }
 
-/// The role that the annotations of an account name.
+/// The role in the annotations of a service account.
 pub(crate) fn role_of(annotation: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let role = annotation(ROLE_ANNOTATION).unwrap_or_default();
     if matches(ROLE, &role) {
@@ -89,7 +89,7 @@ pub(crate) fn role_of(annotation: impl Fn(&str) -> Option<String>) -> Result<Str
     Err(format!("invalid {ROLE_ANNOTATION} annotation: '{role}'. must match {ROLE}"))
 }
 
-/// The keys of the session in which an account takes on its role.
+/// Assumes the role of a service account.
 pub(crate) async fn for_account(
     asking: &Asking<'_>,
     subject: &Subject,
@@ -106,13 +106,13 @@ pub(crate) async fn for_account(
     sts::with_web_identity(asking, &endpoint, &subject.identity, &session, cluster_token).await
 }
 
-/// Where STS of a region is: where an object says, where a variable says, or where it always is.
+/// The STS endpoint of a region: that of an object, of a variable, or the default.
 fn sts_endpoint(asking: &Asking<'_>, region: &str, named: &str) -> Result<String, CloudError> {
     if named.is_empty() {
         return endpoint(asking, "sts", "STS", region);
     }
-    // Upstream's expression alone also takes `https://evil.test/.sts.amazonaws.com`: what is in front of the
-    // name has to be labels of the same host.
+    // Upstream's expression alone also matches `https://evil.test/.sts.amazonaws.com`: the text before the
+    // suffix must consist of labels of the same host.
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
     let host = named.strip_prefix("https://").unwrap_or_default();
     if matches(STS_ENDPOINT, named) && host.bytes().all(is_host) {
@@ -121,7 +121,7 @@ fn sts_endpoint(asking: &Asking<'_>, region: &str, named: &str) -> Result<String
     Err(CloudError(format!("invalid STS endpoint: '{named}'. must match {STS_ENDPOINT}")))
 }
 
-/// Where a service of a region is; `AWS_ENDPOINT_URL_…` may name another address.
+/// The endpoint of a service in a region; `AWS_ENDPOINT_URL_…` may override it.
 pub fn endpoint(
     asking: &Asking<'_>,
     service: &str,
@@ -147,7 +147,7 @@ fn matches(expression: &str, text: &str) -> bool {
     Regex::new(expression).is_ok_and(|expression| expression.is_match(text))
 }
 
-/// How long a signature for a cluster is good.
+/// The validity of a presigned request for a cluster.
 const SIGNATURE: SignedDuration = SignedDuration::from_mins(15);
 
 #[cfg(test)]

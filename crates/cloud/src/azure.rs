@@ -1,9 +1,9 @@
-//! Azure: applications and managed identities, the tokens they get, and where this Azure's services are.
+//! Azure: applications and managed identities, their tokens, and the endpoints of the Azure environment.
 
 mod ambient;
 mod cluster;
 mod credentials;
-mod world;
+mod environment;
 
 use sluice_base::redacted::Redacted;
 
@@ -11,26 +11,26 @@ use crate::identity::Subject;
 use crate::{Asking, CloudError, Lasting, encoded};
 
 pub use credentials::AzureCredentials;
-pub use world::AzureWorld;
+pub use environment::AzureEnvironment;
 
 pub(crate) use ambient::{find as ambient, of_machine};
 pub(crate) use cluster::{SCOPE as CLUSTER_SCOPE, access, is_described, manager_scope};
 
-/// For whom a token of a cluster is that Azure exchanges.
+/// The audience of service account tokens for Azure.
 pub(crate) const AUDIENCE: &str = "api://AzureADTokenExchange";
-/// The scope of tokens for Azure's repositories.
+/// The scope of tokens for Azure DevOps.
 pub const DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
 /// The scope of tokens for blobs.
 pub const STORAGE: &str = "https://storage.azure.com/.default";
-/// Where tokens are given out, unless something says otherwise.
+/// The default authority host.
 const AUTHORITY: &str = "https://login.microsoftonline.com";
 
-/// An application that a tenant knows.
+/// An application of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Application {
     tenant: String,
     client: String,
-    /// Where it gets tokens; empty for where everybody does.
+    /// Its authority host; empty for the default.
     authority: String,
 }
 
@@ -41,7 +41,7 @@ impl Application {
         format!("{}/{}/oauth2/v2.0/token", authority.trim_end_matches('/'), encoded(&self.tenant))
     }
 
-    /// A token for a scope, for whoever proves to be the application.
+    /// A token for a scope, for a client that proves to be the application.
     async fn token(
         &self,
         asking: &Asking<'_>,
@@ -58,13 +58,13 @@ impl Application {
     }
 }
 
-/// A statement that stands for a password.
+/// The form fields of a client assertion.
 fn assertion(statement: String) -> Vec<(&'static str, String)> {
     let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer".to_owned();
     vec![("client_assertion", statement), ("client_assertion_type", kind)]
 }
 
-/// Tenant and client that the annotations of an account name, with a slash between.
+/// Tenant and client in the annotations of a service account, joined by a slash.
 pub(crate) fn application_of(
     annotation: impl Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
@@ -78,7 +78,7 @@ pub(crate) fn application_of(
     Ok(format!("{tenant}/{client}"))
 }
 
-/// The token of the application that an account stands for.
+/// The token of a service account's application.
 pub(crate) async fn for_account(
     asking: &Asking<'_>,
     subject: &Subject,

@@ -1,4 +1,4 @@
-//! Other clusters: which one is meant, and the way into it.
+//! Access to other clusters.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,32 +7,32 @@ use sluice_base::redacted::Redacted;
 
 use crate::CloudError;
 
-/// Which cluster is meant, as the ConfigMap of a `configMapRef` says it. What is not known is empty.
+/// A cluster in the ConfigMap of a `configMapRef`. Unknown fields are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterQuery {
     /// `aws`, `azure`, `gcp` or `generic`.
     pub provider: String,
-    /// The cluster's full name at the cloud.
+    /// The cluster's full resource name at the cloud.
     pub cluster: String,
     /// The address of its API server.
     pub address: String,
-    /// Whom to trust there, in PEM.
+    /// The certificate authorities, in PEM.
     pub authorities: String,
 }
 
-/// The way into a cluster.
+/// The address, certificate authorities and token of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterAccess {
     /// The address of its API server, with or without a scheme.
     pub address: String,
-    /// Whom to trust there, in PEM.
+    /// The certificate authorities, in PEM.
     pub authorities: Vec<u8>,
-    /// What requests bear.
+    /// The bearer token.
     pub token: Redacted<String>,
 }
 
 impl ClusterAccess {
-    /// The address with its scheme. Nobody is shown a token without TLS.
+    /// The address with its scheme. It must be https, because a token is sent there.
     pub fn url(&self) -> Result<http::Uri, CloudError> {
         let full = with_scheme(&self.address);
         parsed(&full)
@@ -55,7 +55,7 @@ fn parsed(full: &str) -> Result<http::Uri, CloudError> {
     Ok(url)
 }
 
-/// An address in its one form: scheme, host in small letters, port.
+/// A canonical address: scheme, host in lower case, port.
 pub(crate) fn canonical_address(address: &str) -> Result<String, CloudError> {
     if address.is_empty() {
         return Err(CloudError("empty address".to_owned()));
@@ -65,7 +65,7 @@ pub(crate) fn canonical_address(address: &str) -> Result<String, CloudError> {
     Ok(format!("https://{host}:{}", url.port_u16().unwrap_or(443)))
 }
 
-/// Address and authorities of the current cluster of a kubeconfig.
+/// Address and certificate authorities of the current cluster of a kubeconfig.
 pub(crate) fn kubeconfig(text: &[u8]) -> Result<(String, Vec<u8>), String> {
     let value = sluice_yaml::to_json(text, sluice_yaml::Duplicates::LastWins);
     let value = value.map_err(|error| error.to_string())?.unwrap_or_default();

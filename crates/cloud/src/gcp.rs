@@ -1,5 +1,5 @@
-//! Google Cloud: service accounts by their keys, the machine's own, and those that an account of a cluster
-//! stands for.
+//! Google Cloud: service accounts by their keys, the machine's own, and those of Kubernetes service
+//! accounts (Workload Identity).
 
 mod ambient;
 mod cluster;
@@ -19,7 +19,7 @@ pub(crate) use ambient::find as ambient;
 pub(crate) use cluster::access;
 pub(crate) use metadata::Gke;
 
-/// What tokens are good for: everything that their bearer may do, and who that is.
+/// The scopes of tokens: full access, and the identity.
 pub(crate) const SCOPES: [&str; 2] = [
     "https://www.googleapis.com/auth/cloud-platform",
     "https://www.googleapis.com/auth/userinfo.email",
@@ -30,12 +30,12 @@ const PROVIDER_ANNOTATION: &str = "gcp.auth.fluxcd.io/workload-identity-provider
 const PROVIDER: &str =
     r"^projects/\d{1,30}/locations/global/workloadIdentityPools/[^/]{1,100}/providers/[^/]{1,100}$";
 
-/// The service account of Google that the annotations of an account name; empty where they name none.
+/// The Google service account in the annotations of an account; empty if there is none.
 pub(crate) fn email_of(annotation: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     named(annotation, EMAIL_ANNOTATION, EMAIL)
 }
 
-/// The audience of the provider that knows the cluster, where annotations name one: then it is not GKE.
+/// The audience of a workload identity provider in the annotations; without one the cluster is on GKE.
 pub(crate) fn provider_of(
     annotation: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<String>, String> {
@@ -55,7 +55,7 @@ fn named(
     Err(format!("invalid {key} annotation: '{value}'. must match {pattern}"))
 }
 
-/// The token of the service account that an account of the cluster stands for, or of itself.
+/// The token of the Google service account of an account, or of the account itself.
 pub(crate) async fn for_account(
     asking: &Asking<'_>,
     subject: &Subject,

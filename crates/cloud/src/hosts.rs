@@ -1,14 +1,14 @@
-//! Hosts that prove by their names which service of a cloud they are. A token is shown to no other.
+//! Hosts with names that belong to a cloud's services. A token is sent to no other host.
 //!
-//! Names are compared label by label after the parser that connects has taken the address apart, so that
-//! neither `dev.azure.com.evil.test` nor `https://dev.azure.com@evil.test` is one of Azure's.
+//! Names are compared by labels after the URL was parsed as for connecting, so that neither
+//! `dev.azure.com.evil.test` nor `https://dev.azure.com@evil.test` matches Azure.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::CloudError;
 
-/// A service of a cloud that is reached at an address of a tenant's choice.
+/// A service of a cloud at an address of a tenant's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloudService {
     /// Repositories of Azure DevOps.
@@ -21,7 +21,7 @@ pub enum CloudService {
     AmazonS3,
 }
 
-/// The domains of Azure, public and sovereign, below which storage accounts have their names.
+/// The domains of Azure storage accounts, public and sovereign.
 const BLOBS: [&str; 5] = [
     "blob.core.windows.net",
     "blob.core.chinacloudapi.cn",
@@ -29,7 +29,7 @@ const BLOBS: [&str; 5] = [
     "blob.core.cloudapi.de",
     "blob.storage.azure.net",
 ];
-/// The same for vaults.
+/// The domains of Azure vaults.
 const VAULTS: [&str; 7] = [
     "vault.azure.net",
     "vault.azure.cn",
@@ -39,7 +39,7 @@ const VAULTS: [&str; 7] = [
     "managedhsm.azure.cn",
     "managedhsm.usgovcloudapi.net",
 ];
-/// The domains of Amazon. Below them are also machines that anybody can rent, so that a suffix proves nothing.
+/// The domains of Amazon. Machines that anybody can rent have names below them too, so a suffix proves nothing.
 const AMAZON: [&str; 3] = ["amazonaws.com", "amazonaws.com.cn", "amazonaws.eu"];
 
 impl CloudService {
@@ -61,7 +61,7 @@ impl CloudService {
         }
     }
 
-    /// Whether a host is one of the service, or one that the operator trusts like it.
+    /// Fails unless a host belongs to the service, or the operator trusts it.
     pub(crate) fn check(
         self,
         scheme: &str,
@@ -117,7 +117,7 @@ fn is_s3(host: &str) -> bool {
     labels.last().is_some_and(|label| *label == "s3" || label.starts_with("s3-"))
 }
 
-/// `eu-west-1` and the like.
+/// Whether it is a region, such as `eu-west-1`.
 fn is_region(label: &str) -> bool {
     let parts: Vec<&str> = label.split('-').collect();
     let is_word = |part: &&str| part.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -126,7 +126,7 @@ fn is_region(label: &str) -> bool {
         && parts.iter().rev().skip(1).all(is_word)
 }
 
-/// A host of the operator's list: `host`, `host:port`, or with a scheme. Without a scheme it is https.
+/// A trusted host of the operator: `host`, `host:port`, or with a scheme. The default scheme is https.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedHost {
     scheme: String,

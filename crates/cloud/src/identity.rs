@@ -1,4 +1,4 @@
-//! Who asks a cloud, the controllers themselves or a service account, and what they are given.
+//! Cloud identities: the controllers themselves or a service account, and the credentials that they get.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,54 +14,54 @@ use crate::aws::AwsKeys;
 use crate::azure::AzureCredentials;
 use crate::cluster::canonical_address;
 use crate::gcp::Gke;
-use crate::keep::Keep;
+use crate::token_cache::TokenCache;
 use crate::web::Asking;
 use crate::{
     AccountName, Accounts, CacheLimits, CloudError, CloudService, ClusterAccess, ClusterQuery,
     Environment, Http, Lasting, TrustedHost, aws, azure, gcp, jwt,
 };
 
-/// What is said where objects may not name service accounts.
+/// The error if objects may not name service accounts.
 const NOT_ALLOWED: &str = "ObjectLevelWorkloadIdentity feature gate is not enabled";
-/// What is said where the operator's default is not there.
+/// The error if the default service account does not exist.
 const NO_DEFAULT: &str = "the specified default service account does not exist in the object namespace. your cluster is subject to multi-tenant workload identity lockdown, reach out to your cluster administrator for help";
 
-/// What clouds are asked with.
+/// The dependencies of [`Clouds`].
 pub struct CloudsParts {
-    /// What the process was started with.
+    /// The environment of the process.
     pub environment: Environment,
-    /// The way to the clouds.
+    /// The HTTP client for the clouds.
     pub http: Arc<dyn Http>,
     /// The service accounts of this cluster.
     pub accounts: Arc<dyn Accounts>,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// How much is kept.
+    /// The limits of the cache.
     pub limits: CacheLimits,
     /// Whether objects may name service accounts: `ObjectLevelWorkloadIdentity`.
     pub allows_accounts: bool,
-    /// Private endpoints that are shown tokens like the clouds' own hosts: `--cloud-hosts`.
+    /// Private endpoints that get tokens like the clouds' own hosts: `--cloud-hosts`.
     pub trusted_hosts: Vec<TrustedHost>,
 }
 
-/// The clouds, and what they gave to whom.
+/// Makes cloud identities, and caches their credentials.
 #[derive(Clone)]
 pub struct Clouds(Arc<Shared>);
 
 struct Shared {
     parts: CloudsParts,
-    keep: Keep,
+    cache: TokenCache,
     gke: Gke,
 }
 
 impl Clouds {
-    /// Clouds that are asked like this.
+    /// Clouds with these dependencies.
     pub fn new(parts: CloudsParts) -> Self {
-        let keep = Keep::new(Arc::clone(&parts.clock), parts.limits);
-        Self(Arc::new(Shared { parts, keep, gke: Gke::default() }))
+        let cache = TokenCache::new(Arc::clone(&parts.clock), parts.limits);
+        Self(Arc::new(Shared { parts, cache, gke: Gke::default() }))
     }
 
-    /// The controllers themselves.
+    /// The identity of the controllers.
     pub fn controller(&self) -> CloudIdentity {
         CloudIdentity {
             shared: Arc::clone(&self.0),
@@ -70,19 +70,19 @@ impl Clouds {
         }
     }
 
-    /// An identity that is given nothing, and why. What needs no identity works nevertheless.
+    /// An identity that gets no credentials, with the reason. What needs no credentials works nevertheless.
     pub fn refused(&self, why: String) -> CloudIdentity {
-        CloudIdentity { identity: Identity::Nobody(why), ..self.controller() }
+        CloudIdentity { identity: Identity::Refused(why), ..self.controller() }
     }
 
-    /// A service account; `is_default` where nobody named it and the operator's flag did.
+    /// The identity of a service account; `is_default` if it is the operator's default, not named by an object.
     pub fn account(&self, namespace: &str, name: &str, is_default: bool) -> CloudIdentity {
         let account = AccountName { namespace: namespace.to_owned(), name: name.to_owned() };
         CloudIdentity { identity: Identity::Account { account, is_default }, ..self.controller() }
     }
 
-    /// The service account that is named, or else the operator's default, or else the controllers, unless
-    /// there is a reason why not.
+    /// The identity of the named service account, or of the operator's default, or of the controllers, unless
+    /// there is a reason against it.
     pub fn named_or(
         &self,
         namespace: &str,
@@ -113,12 +113,12 @@ enum Identity {
         account: AccountName,
         is_default: bool,
     },
-    /// Nothing is given, for this reason.
-    Nobody(String),
+    /// No credentials, for this reason.
+    Refused(String),
 }
 
-/// An identity that clouds may know. Clouds are always asked directly: a proxy is a tenant's choice, and what
-/// it would carry are the credentials of the controllers.
+/// A cloud identity. Clouds are always reached directly: a proxy is a tenant's choice, and would carry the
+/// credentials of the controllers.
 #[derive(Clone)]
 pub struct CloudIdentity {
     shared: Arc<Shared>,
@@ -160,17 +160,17 @@ impl Provider {
     }
 }
 
-/// A service account, and who it is to a cloud.
+/// A service account, and its identity at a cloud.
 pub(crate) struct Subject {
     pub(crate) account: AccountName,
     pub(crate) annotations: BTreeMap<String, String>,
-    /// The role, the application or the address that its annotations name.
+    /// The role, application or address in its annotations.
     pub(crate) identity: String,
     audiences: Vec<String>,
 }
 
 impl CloudIdentity {
-    /// Whether a host may be shown what this identity is given for a service.
+    /// Fails unless the credentials of this identity may be sent to a host for a service.
     pub fn check_host(
         &self,
         service: CloudService,
@@ -181,20 +181,20 @@ impl CloudIdentity {
         service.check(scheme, host, port, &self.shared.parts.trusted_hosts)
     }
 
-    /// The same with tokens of this cluster for these audiences, if there are any.
+    /// The same identity with service account tokens for these audiences, if there are any.
     #[must_use]
     pub fn for_audiences(mut self, audiences: Vec<String>) -> Self {
         self.audiences = audiences;
         self
     }
 
-    /// What a question needs.
+    /// The dependencies of a request.
     pub fn asking(&self) -> Asking<'_> {
         let parts = &self.shared.parts;
         Asking { http: &*parts.http, environment: &parts.environment, now: parts.clock.now() }
     }
 
-    /// Keys of AWS for a region. STS is where the endpoint says, unless that is empty.
+    /// Keys of AWS for a region. An empty endpoint means the default STS endpoint.
     pub async fn aws(&self, region: &str, endpoint: &str) -> Result<Lasting<AwsKeys>, CloudError> {
         let subject = self.subject(Provider::Aws).await?;
         self.aws_of(subject.as_ref(), region, endpoint).await
@@ -213,7 +213,7 @@ impl CloudIdentity {
             self.made(subject, aws::ambient(&asking, region, endpoint), async |subject, token| {
                 aws::for_account(&asking, subject, token.expose(), region, endpoint).await
             });
-        self.shared.keep.get(key, make).await
+        self.shared.cache.get(key, make).await
     }
 
     /// A token of Azure for a scope.
@@ -222,8 +222,8 @@ impl CloudIdentity {
         self.azure_of(subject.as_ref(), scope).await
     }
 
-    /// A token of Azure for the credentials of a Secret. Those that only name an identity of the machine are
-    /// the controllers' own, and good where those are.
+    /// A token of Azure for the credentials of a Secret. Credentials that only name a managed identity of the
+    /// machine belong to the controllers, and are valid only for them.
     pub async fn azure_by(
         &self,
         credentials: &AzureCredentials,
@@ -235,7 +235,7 @@ impl CloudIdentity {
         }
     }
 
-    /// A token of Azure for an identity of the machine.
+    /// A token of Azure for a managed identity of the machine.
     pub async fn azure_machine(
         &self,
         client: &str,
@@ -246,7 +246,7 @@ impl CloudIdentity {
             Identity::Account { account, .. } => {
                 format!("service account '{account}' is to be used")
             }
-            Identity::Nobody(why) => why.clone(),
+            Identity::Refused(why) => why.clone(),
         };
         Err(CloudError(format!(
             "the Secret names only an identity of the machine, '{client}', which is the controllers' own: {why}"
@@ -263,7 +263,7 @@ impl CloudIdentity {
         let make = self.made(subject, azure::ambient(&asking, scope), async |subject, token| {
             azure::for_account(&asking, subject, token.expose(), scope).await
         });
-        self.shared.keep.get(key, make).await
+        self.shared.cache.get(key, make).await
     }
 
     /// A token of Google Cloud.
@@ -281,10 +281,10 @@ impl CloudIdentity {
         let make = self.made(subject, gcp::ambient(&asking), async |subject, token| {
             gcp::for_account(&asking, subject, token.expose(), &self.shared.gke).await
         });
-        self.shared.keep.get(key, make).await
+        self.shared.cache.get(key, make).await
     }
 
-    /// A token of this cluster itself, for the audiences of the identity, and whose it is.
+    /// A service account token of this cluster for the audiences of the identity, and its account.
     pub async fn cluster_token(
         &self,
     ) -> Result<(Lasting<Redacted<String>>, AccountName), CloudError> {
@@ -300,12 +300,12 @@ impl CloudIdentity {
         let make = self.made(subject, self.own_token(), async |subject, token| {
             Ok(lasting(token)?.with(subject.account.clone()))
         });
-        let kept = self.shared.keep.get(key, make).await?;
+        let kept = self.shared.cache.get(key, make).await?;
         let (token, account) = kept.value;
         Ok((Lasting { value: token, until: kept.until }, account))
     }
 
-    /// The way into another cluster, and a token for it.
+    /// Access to another cluster.
     pub async fn cluster(
         &self,
         query: &ClusterQuery,
@@ -324,7 +324,7 @@ impl CloudIdentity {
                 let subject = subject.as_ref();
                 let keys = self.aws_of(subject, &region, "").await.map_err(no_token)?.value;
                 let key = self.key(Provider::Aws, subject, &parts);
-                self.shared.keep.get(key, aws::access(&asking, &keys, query)).await
+                self.shared.cache.get(key, aws::access(&asking, &keys, query)).await
             }
             "azure" => {
                 let manager_scope = if azure::is_described(query) {
@@ -343,21 +343,21 @@ impl CloudIdentity {
                 };
                 let key = self.key(Provider::Azure, subject, &parts);
                 let make = azure::access(&asking, token, manager.as_ref(), query);
-                self.shared.keep.get(key, make).await
+                self.shared.cache.get(key, make).await
             }
             "gcp" => {
                 let subject = self.subject(Provider::Gcp).await.map_err(no_token)?;
                 let subject = subject.as_ref();
                 let token = self.gcp_of(subject).await.map_err(no_token)?;
                 let key = self.key(Provider::Gcp, subject, &parts);
-                self.shared.keep.get(key, gcp::access(&asking, token, query)).await
+                self.shared.cache.get(key, gcp::access(&asking, token, query)).await
             }
             "generic" => self.generic_cluster(query).await,
             other => Err(CloudError(format!("provider '{other}' not implemented"))),
         }
     }
 
-    /// A cluster that trusts tokens of this one as they are.
+    /// Access to a cluster that trusts tokens of this one as they are.
     async fn generic_cluster(
         &self,
         query: &ClusterQuery,
@@ -366,7 +366,7 @@ impl CloudIdentity {
         if identity.audiences.is_empty() && !query.address.is_empty() {
             identity.audiences.push(query.address.clone());
         }
-        // What is wrong with the identity is said before what is wrong with the address.
+        // An error of the identity comes before one of the address.
         let subject = identity.subject(Provider::Generic).await;
         let subject = subject.map_err(no_token)?;
         if query.address.is_empty() {
@@ -383,8 +383,8 @@ impl CloudIdentity {
         Ok(Lasting { value, until: token.until })
     }
 
-    /// What is made of this identity for some purpose, kept as tokens are.
-    pub async fn kept<T: Clone + Send + Sync + 'static>(
+    /// Anything derived from this identity for some purpose, cached like tokens.
+    pub async fn cached<T: Clone + Send + Sync + 'static>(
         &self,
         purpose: &[(&str, &str)],
         make: impl Future<Output = Result<Lasting<T>, CloudError>>,
@@ -392,20 +392,20 @@ impl CloudIdentity {
         let identity = format!("{:?}", self.identity);
         let mut parts = vec![("identity", identity.as_str())];
         parts.extend_from_slice(purpose);
-        self.shared.keep.get(hashed(&parts), make).await.map(|kept| kept.value)
+        self.shared.cache.get(hashed(&parts), make).await.map(|kept| kept.value)
     }
 
-    /// The service account and who it is to a cloud; nothing for the controllers.
+    /// The service account and its identity at a cloud; `None` for the controllers.
     async fn subject(&self, provider: Provider) -> Result<Option<Subject>, CloudError> {
         let (account, is_default) = match &self.identity {
             Identity::Controller => return Ok(None),
-            Identity::Nobody(why) => return Err(CloudError(why.clone())),
+            Identity::Refused(why) => return Err(CloudError(why.clone())),
             Identity::Account { account, is_default } => (account, is_default),
         };
         let found = self.shared.parts.accounts.annotations(account).await;
         let annotations = found.map_err(|error| {
-            let told = error.is_missing && *is_default;
-            let message = if told { NO_DEFAULT } else { error.message.as_str() };
+            let is_default = error.is_missing && *is_default;
+            let message = if is_default { NO_DEFAULT } else { error.message.as_str() };
             CloudError(format!("failed to get service account '{account}': {message}"))
         })?;
         let annotation = |key: &str| annotations.get(key).cloned();
@@ -443,7 +443,7 @@ impl CloudIdentity {
         Ok(Some(Subject { account: account.clone(), annotations, identity, audiences }))
     }
 
-    /// What is given to the controllers, or to a service account for a token of this cluster.
+    /// The credentials of the controllers, or of a service account for its token.
     async fn made<T>(
         &self,
         subject: Option<&Subject>,
@@ -515,8 +515,8 @@ impl CloudIdentity {
     }
 }
 
-/// A key that shows nothing of what it is made of. Each part goes in with its length, so that no text looks
-/// like two.
+/// A cache key that reveals nothing of its parts. Each part is hashed with its length, so that different
+/// parts cannot give the same input.
 fn hashed(parts: &[(&str, &str)]) -> String {
     let mut hash = digest::Context::new(&digest::SHA256);
     for text in parts.iter().flat_map(|(name, value)| [name, value]) {
@@ -530,7 +530,7 @@ fn no_token(error: CloudError) -> CloudError {
     error.while_trying("failed to get access token for cluster")
 }
 
-/// A token of a cluster, with the time that it gives itself.
+/// A token with its own expiry.
 fn lasting(token: Redacted<String>) -> Result<Lasting<Redacted<String>>, CloudError> {
     let until = jwt::expiry(token.expose())
         .ok_or_else(|| CloudError("failed to parse service account token".to_owned()))?;

@@ -1,5 +1,4 @@
-//! Statements in three parts: those that are signed with an RSA key, as token servers take them, and what
-//! tokens of others say of themselves.
+//! JSON Web Tokens: signing with RSA keys for token servers, and reading unverified claims of tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -8,7 +7,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::Value;
 
-/// The blocks of a text in PEM that have a label.
+/// The blocks of a PEM text with a label.
 pub(crate) fn pem_blocks(text: &str, label: &str) -> Vec<Vec<u8>> {
     let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
     let mut blocks = Vec::new();
@@ -24,7 +23,7 @@ pub(crate) fn pem_blocks(text: &str, label: &str) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// An RSA key in PEM, in either of the forms that are in use.
+/// Parses an RSA key in PEM (PKCS#1 or PKCS#8).
 pub fn rsa_key(text: &str) -> Result<RsaKeyPair, String> {
     let pkcs8 = pem_blocks(text, "PRIVATE KEY").into_iter().next();
     let pkcs1 = pem_blocks(text, "RSA PRIVATE KEY").into_iter().next();
@@ -38,7 +37,7 @@ pub fn rsa_key(text: &str) -> Result<RsaKeyPair, String> {
     key.map_err(|error| format!("private key is invalid: {error}"))
 }
 
-/// Signs a statement: header and claims, then the signature over both.
+/// Signs header and claims.
 pub(crate) fn sign(key: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, String> {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let statement = format!("{}.{}", part(header), part(claims));
@@ -48,23 +47,23 @@ pub(crate) fn sign(key: &RsaKeyPair, header: &Value, claims: &Value) -> Result<S
     Ok(format!("{statement}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// What a token says; whether it is true is for those to judge who are shown it.
+/// The claims of a token, not verified.
 fn claims(token: &str) -> Option<Value> {
     let claims = URL_SAFE_NO_PAD.decode(token.trim().split('.').nth(1)?).ok()?;
     serde_json::from_slice(&claims).ok()
 }
 
-/// Until when a token is good, by its own word.
+/// The expiry of a token, not verified.
 pub fn expiry(token: &str) -> Option<Timestamp> {
     Timestamp::from_second(claims(token)?.get("exp")?.as_i64()?).ok()
 }
 
-/// Whose a token is, by its own word.
+/// The subject of a token, not verified.
 pub(crate) fn subject(token: &str) -> Option<String> {
     Some(claims(token)?.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 
-/// For whom a token is, by its own word.
+/// The audiences of a token, not verified.
 pub(crate) fn audiences(token: &str) -> Vec<String> {
     match claims(token).and_then(|claims| claims.get("aud").cloned()) {
         Some(Value::String(audience)) => vec![audience],
@@ -75,12 +74,12 @@ pub(crate) fn audiences(token: &str) -> Vec<String> {
     }
 }
 
-/// Where a token comes from, by its own word.
+/// The issuer of a token, not verified.
 pub(crate) fn issuer(token: &str) -> Option<String> {
     Some(claims(token)?.get("iss")?.as_str()?.to_owned())
 }
 
-/// A token that nobody signed.
+/// An unsigned token.
 #[cfg(test)]
 pub(crate) fn unsigned(claims: &Value) -> String {
     format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims.to_string()))

@@ -1,18 +1,17 @@
-//! Who somebody is to AWS, Azure and Google Cloud, for everything that has to show it: sources, keys of
-//! secrets, other clusters. See ADR 0009.
+//! Identities at AWS, Azure and Google Cloud, for sources, decryption keys and other clusters. See ADR 0009.
 //!
 //! ```text
-//! Clouds ─► CloudIdentity ─► aws · azure · gcp · cluster_token       keys and tokens, kept until they age
-//!           the controller          │                                (keep)
+//! Clouds ─► CloudIdentity ─► aws · azure · gcp · cluster_token       keys and tokens, cached (token_cache)
+//!           the controller          │
 //!           or an account      ambient: variables, files, the pod, the machine
-//!                              account: a token of this cluster, exchanged at the cloud
-//!                              a Secret: AwsKeys, AzureCredentials, GcpCredentials, by whoever read it
-//!           └─► cluster: where another cluster is, and a token for it (EKS, AKS, GKE, or any)
+//!                              account: a service account token, exchanged at the cloud
+//!                              a Secret: AwsKeys, AzureCredentials, GcpCredentials, read by the caller
+//!           └─► cluster: address and token of another cluster (EKS, AKS, GKE, or any)
 //! ```
 //!
-//! The words are those of fluxcd/pkg/auth, which this stands in for. Nothing here opens a connection, reads a
-//! file or a clock, or knows Kubernetes: [`Http`], [`Environment`], [`Accounts`] and a clock are handed in.
-//! No error and no debug print shows a key or a token.
+//! The messages are those of fluxcd/pkg/auth, which this replaces. This crate opens no connection, reads no
+//! file and no clock, and knows no Kubernetes client: [`Http`], [`Environment`], [`Accounts`] and a clock are
+//! arguments. No error and no debug output shows a key or a token.
 
 mod account;
 mod audience;
@@ -24,9 +23,9 @@ pub mod gcp;
 mod hosts;
 mod identity;
 pub mod jwt;
-mod keep;
 #[cfg(test)]
 mod testing;
+mod token_cache;
 mod web;
 
 pub use account::{AccountError, AccountName, Accounts, Answering, NoAccounts};
@@ -34,16 +33,16 @@ pub use cluster::{ClusterAccess, ClusterQuery};
 pub use environment::{Environment, ReadFile};
 pub use hosts::{CloudService, TrustedHost};
 pub use identity::{CloudIdentity, Clouds, CloudsParts};
-pub use keep::{CacheLimits, Lasting};
+pub use token_cache::{CacheLimits, Lasting};
 pub use web::{Answer, Asking, Http, Nowhere, OfMachine, Proxy, encoded, form};
 
-/// Why a cloud gave nothing, without secrets.
+/// Why there are no credentials; contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CloudError(pub String);
 
 impl CloudError {
-    /// The same with what was tried in front of it.
+    /// The error with a prefix.
     #[must_use]
     pub fn while_trying(self, what: &str) -> Self {
         Self(format!("{what}: {}", self.0))

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a clock with hands, servers by their addresses, accounts.
+//! Test doubles: a settable clock, servers by URL, service accounts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use crate::{
     AccountError, AccountName, Accounts, Answer, Answering, Clouds, CloudsParts, Environment, Http,
 };
 
-/// The moment at which all tests begin.
+/// The start time of all tests.
 pub(crate) const START: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
-/// What a future gives that never has to wait.
+/// The result of a future that never waits.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
@@ -24,7 +24,7 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// What a future gives that waits for nothing but its own parts.
+/// The result of a future that waits only for its own parts.
 pub(crate) fn drive<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let mut future = std::pin::pin!(future);
@@ -33,32 +33,32 @@ pub(crate) fn drive<T>(future: impl Future<Output = T>) -> T {
             return value;
         }
     }
-    panic!("it waits for somebody else");
+    panic!("it waits for something else");
 }
 
-/// A clock whose hands are moved.
+/// A clock that tests set.
 #[derive(Clone)]
-pub(crate) struct Hands(Arc<Mutex<Timestamp>>);
+pub(crate) struct TestClock(Arc<Mutex<Timestamp>>);
 
-impl Default for Hands {
+impl Default for TestClock {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(START)))
     }
 }
 
-impl Hands {
+impl TestClock {
     pub(crate) fn pass(&self, seconds: i64) {
         *self.0.lock().expect("no panic before") += SignedDuration::from_secs(seconds);
     }
 }
 
-impl Clock for Hands {
+impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         *self.0.lock().expect("no panic before")
     }
 }
 
-/// Servers by the beginning of a request; what was asked is remembered, headers and all.
+/// Servers by the prefix of a request; records requests with their headers.
 #[derive(Clone, Default)]
 pub(crate) struct Servers {
     answers: Arc<Mutex<BTreeMap<String, (u16, String)>>>,
@@ -75,7 +75,7 @@ impl Servers {
         answers.insert(start.to_owned(), (status, body.into()));
     }
 
-    /// What was asked since it was last asked.
+    /// The requests since the last call.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().expect("no panic before"))
     }
@@ -102,7 +102,7 @@ impl Http for Servers {
     }
 }
 
-/// Accounts of a namespace `apps` by name, with their annotations. Their tokens say whose and what for.
+/// Accounts of a namespace `apps` by name, with their annotations. Their tokens name account and audience.
 #[derive(Default, Clone)]
 pub(crate) struct Known(pub(crate) BTreeMap<String, BTreeMap<String, String>>);
 
@@ -138,7 +138,7 @@ impl Accounts for Known {
         Box::pin(std::future::ready(Ok(token.into())))
     }
 
-    /// An API server that takes tokens for `api` only.
+    /// An API server that accepts tokens for `api` only.
     fn is_taken<'a>(&'a self, token: &'a str) -> Answering<'a, bool, String> {
         let is_taken = crate::jwt::audiences(token).contains(&"api".to_owned());
         Box::pin(std::future::ready(Ok(is_taken)))
@@ -155,17 +155,17 @@ pub(crate) fn environment(variables: &[(&str, &str)]) -> Environment {
     Environment { variables: variables.collect(), read: Arc::new(read) }
 }
 
-/// Clouds that are asked at these servers, by these accounts.
+/// Clouds with these servers and accounts.
 pub(crate) fn clouds(servers: &Servers, accounts: Known, variables: &[(&str, &str)]) -> Clouds {
-    clouds_at(servers, accounts, variables, &Hands::default())
+    clouds_at(servers, accounts, variables, &TestClock::default())
 }
 
-/// The same by a clock.
+/// The same with a clock.
 pub(crate) fn clouds_at(
     servers: &Servers,
     accounts: Known,
     variables: &[(&str, &str)],
-    clock: &Hands,
+    clock: &TestClock,
 ) -> Clouds {
     Clouds::new(CloudsParts {
         environment: environment(variables),

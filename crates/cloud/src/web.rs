@@ -1,4 +1,4 @@
-//! How servers of clouds are asked: a seam for requests, and what all of them share.
+//! HTTP requests to clouds.
 
 use std::fmt;
 use std::future::Future;
@@ -13,25 +13,25 @@ use crate::{CloudError, Environment, Lasting};
 
 /// The type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
-/// No token is believed to last longer.
+/// The maximum lifetime of a token that is believed, in seconds.
 const LONGEST: i64 = 86_400;
 
-/// An answer that is on its way.
+/// A pending response.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<Vec<u8>>, String>> + Send + 'a>>;
 
-/// Sends requests to servers of clouds. Whoever implements it bounds the time and the size of an answer, and
-/// does not follow redirects. There is no way through a proxy: those of tenants carry no log-ins.
+/// Sends requests to clouds. Implementations limit the time and the size of a response, and do not follow
+/// redirects. There are no proxies: those of tenants must not carry credentials.
 pub trait Http: Send + Sync {
-    /// Sends a request and gives the whole answer, or why there is none.
+    /// Sends a request; returns the whole response.
     fn send(&self, request: Request<Vec<u8>>) -> Answer<'_>;
 }
 
-/// Marks a request to the metadata service of the machine that this process runs on. Only code of this crate marks
-/// requests, and only where no tenant has a say in the address: nothing else may reach such services.
+/// Marks a request to the metadata service of this machine. Only this crate marks requests, and only where no
+/// tenant influences the address: no other request may reach such services.
 #[derive(Debug, Clone, Copy)]
 pub struct OfMachine(());
 
-/// Marks the requests that it passes on.
+/// Marks the requests that it forwards.
 pub(crate) struct Marking<'h>(pub(crate) &'h dyn Http);
 
 impl Http for Marking<'_> {
@@ -41,7 +41,7 @@ impl Http for Marking<'_> {
     }
 }
 
-/// A network that leads nowhere.
+/// A network that fails every request.
 pub struct Nowhere;
 
 impl Http for Nowhere {
@@ -56,7 +56,7 @@ impl Http for Nowhere {
 pub struct Proxy {
     /// `http://` or `https://` address.
     pub address: String,
-    /// Name, if it asks for one.
+    /// User name, if it needs one.
     pub username: String,
     /// Password.
     pub password: Redacted<String>,
@@ -68,19 +68,19 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// What a question to a cloud needs.
+/// The dependencies of a request to a cloud.
 #[derive(Clone, Copy)]
 pub struct Asking<'a> {
-    /// The way there.
+    /// The HTTP client.
     pub http: &'a dyn Http,
-    /// What the environment says: where the servers are.
+    /// The environment, which may name endpoints.
     pub environment: &'a Environment,
-    /// The present moment.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl<'a> Asking<'a> {
-    /// The same question, put to the machine.
+    /// The same for the metadata service.
     pub(crate) fn of_machine<'m>(&self, marking: &'m Marking<'a>) -> Asking<'m>
     where
         'a: 'm,
@@ -102,14 +102,14 @@ impl Asking<'_> {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        // What `http` says may show a header, and with it a token.
+        // The error of `http` may contain a header, and with it a token.
         let request =
             request.body(body).map_err(|_| CloudError(format!("{method} {url}: malformed")))?;
         let answer = self.http.send(request).await;
         answer.map_err(|problem| CloudError(format!("{method} {url}: {problem}")))
     }
 
-    /// The text of an answer that has to be a yes.
+    /// The text of a successful response.
     pub async fn text(
         &self,
         method: Method,
@@ -127,7 +127,7 @@ impl Asking<'_> {
         ))
     }
 
-    /// The document of an answer that has to be a yes.
+    /// The JSON of a successful response.
     pub async fn json(
         &self,
         method: Method,
@@ -139,7 +139,7 @@ impl Asking<'_> {
             .map_err(|_| CloudError(format!("{method} {url}: the answer is not JSON")))
     }
 
-    /// A token of OAuth for a form. What goes wrong is told in the words of the server, which are no secrets.
+    /// An OAuth token for a form. Errors contain the server's message, which is not secret.
     pub(crate) async fn oauth(
         &self,
         url: &str,
@@ -158,7 +158,7 @@ impl Asking<'_> {
             .ok_or_else(|| CloudError(format!("{url} answered without a token")))
     }
 
-    /// The token in an answer, and how long it lasts by `expires_in` or `expires_on`.
+    /// The token in a response, with its lifetime from `expires_in` or `expires_on`.
     pub(crate) fn access_token(&self, body: &Value) -> Option<Lasting<Redacted<String>>> {
         let token = body.get("access_token")?.as_str().filter(|token| !token.is_empty())?;
         let number = |field: &str| match body.get(field) {
@@ -173,14 +173,14 @@ impl Asking<'_> {
     }
 }
 
-/// A form as browsers send it.
+/// Encodes a form.
 pub fn form(fields: &[(&str, &str)]) -> Vec<u8> {
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     fields.join("&").into_bytes()
 }
 
-/// A text as part of a URL: everything but unreserved letters is escaped.
+/// Percent-encodes everything but unreserved characters.
 pub fn encoded(text: &str) -> String {
     use std::fmt::Write as _;
     text.bytes().fold(String::new(), |mut out, byte| {

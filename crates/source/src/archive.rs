@@ -15,7 +15,7 @@ pub use read::{ArchiveError, ArchiveLimits, unpack, unpack_over, unpack_tar};
 
 use crate::tree::{Node, SourceTree};
 
-/// The modes of an archive's entries, whatever the disk or the repository says.
+/// The modes of an archive's entries, whatever the modes on the disk or in the repository are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
     file: u32,
@@ -24,20 +24,20 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Those of artifacts in the store.
+    /// The modes of artifacts in the store.
     pub const STORED: Self = Self { file: 0o600, executable: 0o700, directory: 0o750 };
-    /// Those of artifacts that are pushed to registries, for others to unpack.
+    /// The modes of artifacts that are pushed to registries.
     pub const PUSHED: Self = Self { file: 0o644, executable: 0o755, directory: 0o755 };
 }
 
-/// What a header has room for; longer names and those beyond ASCII go into a record before it.
+/// The length of a header's name field; longer names and those beyond ASCII go into a record before it.
 const NAME_FIELD: usize = 100;
 
-/// Packs a tree. What `skip` says yes to is left out (it is given the path and whether it is a
-/// directory); a directory that is left out does not take what is in it along.
+/// Packs a tree. Skips paths for which `skip` returns true (it gets the path and whether it is a
+/// directory); the content of a skipped directory is not skipped with it.
 ///
-/// The same tree always gives the same bytes: order of a walk, root entry `.`, zero times and
-/// owners, fixed modes. Links are left out, as Flux leaves them out.
+/// The same tree always gives the same bytes: walk order, root entry `.`, zero times and owners, fixed
+/// modes. Links are skipped, as Flux does.
 pub fn pack(tree: &SourceTree, skip: impl Fn(&str, bool) -> bool) -> io::Result<Bytes> {
     pack_with(tree, skip, Modes::STORED)
 }
@@ -78,7 +78,7 @@ fn append<W: Write>(
 ) -> io::Result<()> {
     let mut header = Header::new_ustar();
     let field = header.as_mut_bytes().get_mut(..NAME_FIELD).unwrap_or_default();
-    // The library's own way to write long names trips over names with two dots in a row.
+    // The library's own code for long names fails for names with two dots in a row.
     let fits = path.is_ascii() && path.len() <= field.len();
     if !fits {
         builder.append_pax_extensions([("path", path.as_bytes())])?;

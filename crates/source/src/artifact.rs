@@ -1,4 +1,4 @@
-//! What a source produces: a file with a revision, a digest and a place in the storage.
+//! Artifacts: a stored file with its path, revision and digest.
 
 mod digest;
 mod revision;
@@ -10,20 +10,20 @@ pub use digest::{Digest, DigestAlgorithm, DigestError, Hasher};
 pub use revision::Revision;
 pub use sluice_api::shared::artifact::Artifact;
 
-/// Where an artifact lies: `<kind>/<namespace>/<name>/<file>`, the kind in lower case.
+/// The path of an artifact in the store: `<kind>/<namespace>/<name>/<file>`, the kind in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArtifactPath {
     directory: String,
     file: String,
 }
 
-/// A part of a place that is no plain name.
+/// A path segment that is not a plain name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be part of an artifact's path")]
 pub struct ArtifactPathError(String);
 
 impl ArtifactPath {
-    /// The place of one file of one object.
+    /// The path of one file of one object.
     pub fn new(
         kind: &str,
         namespace: &str,
@@ -39,7 +39,7 @@ impl ArtifactPath {
         Ok(Self { directory: format!("{kind}/{namespace}/{name}"), file: file.to_owned() })
     }
 
-    /// The place that a path in the storage names.
+    /// Parses a path in the store.
     pub fn of_path(path: &str) -> Result<Self, ArtifactPathError> {
         match path.split('/').collect::<Vec<_>>().as_slice() {
             [kind, namespace, name, file] => Self::new(kind, namespace, name, file),
@@ -47,8 +47,8 @@ impl ArtifactPath {
         }
     }
 
-    /// The place that the status of an object names, if it is one of that object's own. A status can be
-    /// written by a tenant: it may choose among the files of its object, and no others.
+    /// Parses the path in the status of an object, which must be one of that object's own: a tenant can
+    /// write a status, and may choose only among the files of its own object.
     pub fn of_object(
         kind: &str,
         namespace: &str,
@@ -60,12 +60,12 @@ impl ArtifactPath {
         if own.path() == path { Ok(own) } else { Err(ArtifactPathError(path.to_owned())) }
     }
 
-    /// The path below the root of the storage.
+    /// The path below the root of the store.
     pub fn path(&self) -> String {
         format!("{}/{}", self.directory, self.file)
     }
 
-    /// The directory that holds everything of the object.
+    /// The directory of the object.
     pub fn directory(&self) -> &str {
         &self.directory
     }
@@ -83,7 +83,7 @@ impl ArtifactPath {
         Ok(Self { directory: self.directory.clone(), file: file.to_owned() })
     }
 
-    /// The address of the artifact on a server. An address with a scheme is used as it is.
+    /// The URL of the artifact on a server. An advertised address with a scheme is used as it is.
     pub fn url(&self, advertised: &str) -> String {
         let scheme = if advertised.starts_with("http://") || advertised.starts_with("https://") {
             ""
@@ -93,7 +93,7 @@ impl ArtifactPath {
         format!("{scheme}{}/{}", advertised.trim_end_matches('/'), self.path())
     }
 
-    /// The artifact as a status shows it, once its content is stored.
+    /// The artifact for a status, after its content is stored.
     pub fn artifact(
         &self,
         advertised: &str,
@@ -115,7 +115,7 @@ impl ArtifactPath {
     }
 }
 
-/// One name, not a path and not a way out of the directory.
+/// Whether it is a single name: no path, no `..`.
 fn is_plain(part: &str) -> bool {
     !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '\\', '\0'])
 }

@@ -1,13 +1,13 @@
-//! Buckets: from the address of an object store to a tree of files, and a revision made of its etags.
+//! Buckets: from the address of an object store to a tree of files, with a revision from its etags.
 //!
 //! ```text
-//! BucketTransport::open ──▶ BucketReader ──▶ fetch: index (what is there?) ──▶ nothing new, or the files
+//! BucketTransport::open ──▶ BucketReader ──▶ fetch: index (list) ──▶ unchanged, or the files
 //! ```
 //!
-//! [`BucketNetwork`] reaches S3 and what speaks like it, Google Cloud Storage and Azure Blob Storage;
+//! [`BucketNetwork`] supports S3 and compatible stores, Google Cloud Storage and Azure Blob Storage;
 //! [`MemoryBuckets`] are for simulations. Signatures come from `object_store`, keys and tokens of clouds from
-//! `sluice-cloud`. Requests are our own, because keys and etags have to be seen as they are: they make the
-//! revision.
+//! `sluice-cloud`. Requests are our own, because the revision is made of keys and etags exactly as they are
+//! sent.
 
 mod azure;
 mod fetch;
@@ -37,10 +37,10 @@ pub use network::BucketNetwork;
 use crate::artifact::hex;
 use crate::http::{HttpOptions, TlsOptions};
 
-/// Whose object store it is.
+/// The provider of an object store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BucketHost {
-    /// Anything that speaks S3's protocol.
+    /// Any store with S3's protocol.
     #[default]
     Generic,
     /// Amazon S3.
@@ -51,22 +51,22 @@ pub enum BucketHost {
     Azure,
 }
 
-/// What a bucket is opened with.
+/// The credentials of a bucket.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum BucketAuth {
-    /// Nothing for generic hosts; what the identity is given for those of a cloud.
+    /// None for generic providers; those of the identity for clouds.
     #[default]
     Ambient,
-    /// A Secret, in the fields that the host knows.
+    /// A Secret, with the fields of the provider.
     Secret {
         /// Its name, for messages.
         name: String,
         /// Its data.
         data: SecretData,
     },
-    /// Credentials for a while, in exchange for a name and a password of LDAP.
+    /// Temporary credentials for a name and password of LDAP.
     Ldap {
-        /// The address of the service.
+        /// The address of the STS service.
         endpoint: String,
         /// The name.
         username: String,
@@ -77,7 +77,7 @@ pub enum BucketAuth {
     },
 }
 
-/// Names no credentials.
+/// Shows no credentials.
 impl fmt::Debug for BucketAuth {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -88,30 +88,30 @@ impl fmt::Debug for BucketAuth {
     }
 }
 
-/// Which bucket, where, and how to get in.
+/// A bucket, its address and its credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BucketAddress {
-    /// Whose it is.
+    /// The provider.
     pub host: BucketHost,
-    /// Host and port; an address with its scheme for Azure.
+    /// Host and port; for Azure a URL.
     pub endpoint: String,
     /// Its name.
     pub bucket: String,
-    /// Its region; empty where it is to be found out.
+    /// Its region; empty if it has to be looked up.
     pub region: String,
-    /// Whether plain HTTP is spoken.
+    /// Whether to use plain HTTP.
     pub insecure: bool,
     /// Credentials.
     pub auth: BucketAuth,
-    /// Whom the cloud may know.
+    /// The cloud identity.
     pub identity: Option<CloudIdentity>,
-    /// The service for temporary credentials of AWS, if not the usual one.
+    /// The STS endpoint of AWS, if not the default.
     pub sts_endpoint: String,
     /// Trust, client certificate and proxy.
     pub http: HttpOptions,
 }
 
-/// Why a bucket could not be used, in the words of whoever refused.
+/// Why a bucket could not be used; the message is that of the service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BucketError(pub String);
@@ -122,47 +122,47 @@ impl BucketError {
     }
 }
 
-/// An object as a listing shows it.
+/// An object in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listed {
     /// Its key.
     pub key: String,
     /// Its etag, as the host writes it.
     pub etag: String,
-    /// The very version that was listed, where the host has such.
+    /// The exact version that was listed, if the provider has versions.
     pub generation: Option<String>,
 }
 
 /// An object with its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// Its etag at the moment it was read.
+    /// Its etag when it was read.
     pub etag: String,
-    /// What is in it.
+    /// Its content.
     pub content: Bytes,
 }
 
 /// Opens buckets.
 pub trait BucketTransport: Send + Sync {
-    /// A way into a bucket; an error means that the credentials are of no use.
+    /// Opens a bucket; an error means that the credentials cannot be used.
     fn open<'a>(
         &'a self,
         address: &'a BucketAddress,
     ) -> BoxFuture<'a, Result<Box<dyn BucketReader>, BucketError>>;
 }
 
-/// Reads a bucket. Dropping a future ends what it began.
+/// Reads a bucket. Dropping a future cancels its requests.
 pub trait BucketReader: Send + Sync {
-    /// From this moment on, it is too late for answers: whoever waits for one then says for which.
+    /// Sets the deadline of requests; the error of one that is pending then names it.
     fn limit(&self, _at: Instant) {}
 
-    /// Whether there is such a bucket.
+    /// Whether the bucket exists.
     fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>>;
 
-    /// All objects whose keys begin with a prefix.
+    /// All objects with a key that begins with a prefix.
     fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>>;
 
-    /// The content of an object, of at most so many bytes; nothing where it is gone.
+    /// The content of an object, up to a number of bytes; `None` if it does not exist.
     fn get<'a>(
         &'a self,
         object: &'a Listed,
@@ -170,7 +170,7 @@ pub trait BucketReader: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Object>, BucketError>>;
 }
 
-/// A path with everything but letters, digits, `-`, `_`, `.` and `~` as `%XX`; slashes stay.
+/// Percent-encodes a path except letters, digits, `-`, `_`, `.`, `~` and slashes.
 fn encoded(path: &str, keep: &[u8]) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -184,7 +184,7 @@ fn encoded(path: &str, keep: &[u8]) -> String {
     out
 }
 
-/// A query of these names and values, without those that are empty.
+/// A query string of names and values, without empty values.
 pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
     let said = pairs.iter().filter(|(_, value)| !value.is_empty());
     let parts: Vec<String> =
@@ -192,7 +192,7 @@ pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
     parts.join("&")
 }
 
-/// Whether a key can be asked for: addresses swallow parts that are one or two dots.
+/// Whether a key can be requested: URLs drop segments that are `.` or `..`.
 fn is_addressable(key: &str) -> bool {
     !key.is_empty() && key.split('/').all(|part| part != "." && part != "..")
 }

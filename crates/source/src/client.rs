@@ -1,5 +1,5 @@
-//! Fetching an artifact from another process: once, never more than allowed, and only what has the digest that
-//! was promised. Whoever asks tries again later, when it does not hold up other work.
+//! Fetches an artifact from another process: one attempt, bounded in size, and only with the expected digest.
+//! The caller retries later, when that does not block other work.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -10,26 +10,26 @@ use crate::artifact::{Digest, DigestError, Hasher};
 use crate::http::HttpError;
 use crate::network::Client;
 
-/// How an artifact is fetched.
+/// How to fetch an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchOptions {
-    /// How many bytes are taken.
+    /// The maximum size in bytes.
     pub largest: u64,
-    /// A host, with its port if need be, in place of the one in the address.
+    /// A host, with an optional port, that replaces the one in the URL.
     pub host: Option<String>,
 }
 
 impl Default for FetchOptions {
-    /// As kustomize-controller has it.
+    /// kustomize-controller's defaults.
     fn default() -> Self {
         Self { largest: 1 << 30, host: None }
     }
 }
 
-/// Why an artifact was not fetched, in the words of `fluxcd/pkg/http/fetch`.
+/// Why an artifact was not fetched, with the messages of `fluxcd/pkg/http/fetch`.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// 404: the source has a newer one, or is about to make it anew.
+    /// 404: the source has a newer artifact, or is about to store it again.
     #[error("file not found")]
     NotFound,
     /// Another status.
@@ -40,7 +40,7 @@ pub enum FetchError {
         /// The status.
         status: StatusCode,
     },
-    /// The server did not answer, or says that it cannot just now.
+    /// No response, or a temporary failure.
     #[error("failed to download archive: GET {url} giving up after 1 attempt(s): {cause}")]
     Unanswered {
         /// The address.
@@ -48,27 +48,27 @@ pub enum FetchError {
         /// Why.
         cause: String,
     },
-    /// It broke off in the middle.
+    /// The transfer was interrupted.
     #[error("failed to copy temp contents")]
     Broken(#[source] HttpError),
-    /// More came than is taken.
+    /// The artifact is larger than the maximum.
     #[error("artifact is greater than the max download size of {0} bytes")]
     TooLarge(u64),
-    /// No digest, or none that can be checked.
+    /// The digest is missing or of an unknown form.
     #[error("failed to verify archive: {0}")]
     Digest(String),
-    /// The bytes have another digest.
+    /// The content has another digest.
     #[error(
         "failed to verify archive: computed digest doesn't match provided '{0}' (check whether file \
          size exceeds max download size)"
     )]
     Mismatch(Digest),
-    /// The address cannot be used.
+    /// The URL is invalid.
     #[error("failed to create a new request: {0}")]
     Url(String),
 }
 
-/// Fetches an artifact and verifies its digest, which is required. One try; dropping the future ends the
+/// Fetches an artifact and verifies its digest, which is required. One attempt; dropping the future cancels the
 /// transfer.
 pub async fn fetch(
     client: &Client,
@@ -86,7 +86,7 @@ pub async fn fetch(
     }
 }
 
-/// A digest without an algorithm is of sha256, as it was once.
+/// Parses a digest; without an algorithm it is sha256, as in old artifacts.
 fn parse_digest(text: &str) -> Result<Digest, FetchError> {
     if text.is_empty() {
         return Err(FetchError::Digest("empty digest".to_owned()));
@@ -107,7 +107,7 @@ fn address(text: &str, host: Option<&str>) -> Result<Url, FetchError> {
     Url::parse(&text).map_err(|error| FetchError::Url(error.to_string()))
 }
 
-/// Asks for an answer that another try would not change.
+/// Sends the request; fails with [`FetchError::Unanswered`] where a retry may help.
 async fn get(client: &Client, url: &Url) -> Result<Response, FetchError> {
     let cause = match client.execute(Request::new(Method::GET, url.clone())).await {
         Ok(response) if !is_passing(response.status()) => return Ok(response),
@@ -117,7 +117,7 @@ async fn get(client: &Client, url: &Url) -> Result<Response, FetchError> {
     Err(FetchError::Unanswered { url: url.to_string(), cause })
 }
 
-/// Whether a status may be another one soon.
+/// Whether a status is temporary.
 fn is_passing(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
         || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)

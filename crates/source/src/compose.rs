@@ -1,7 +1,7 @@
-//! A tree made of parts of other trees, by copying as `cp` does: what an ArtifactGenerator asks for.
+//! Builds a tree of parts of other trees, by copying as `cp` does, for ArtifactGenerators.
 //!
-//! Sources are known by an alias. A step takes `@alias/path or pattern` and puts it at `@artifact/path`;
-//! steps are done in order, and later ones replace, or merge into, what earlier ones left.
+//! Sources have aliases. A step copies `@alias/path or pattern` to `@artifact/path`. Steps run in order;
+//! later ones replace, or merge into, the files of earlier ones.
 
 mod copy;
 mod hash;
@@ -15,32 +15,32 @@ pub use hash::content_hash;
 
 use crate::tree::SourceTree;
 
-/// What a step does with what is there.
+/// How a step treats existing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
     /// Files replace files.
     #[default]
     Overwrite,
-    /// YAML files are merged into YAML files, as values of Helm charts are.
+    /// YAML files are merged into existing ones, like the values of Helm charts.
     Merge,
     /// Archives are unpacked.
     Extract,
 }
 
-/// One step.
+/// One copy step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CopyStep {
-    /// What, as `@alias/pattern`.
+    /// The source, as `@alias/pattern`.
     pub from: String,
-    /// Where to, as `@artifact/path`.
+    /// The destination, as `@artifact/path`.
     pub to: String,
-    /// Patterns of what is left out.
+    /// Patterns to exclude.
     pub exclude: Vec<String>,
-    /// What happens to what is there.
+    /// How existing files are treated.
     pub strategy: Strategy,
 }
 
-/// Why a tree cannot be made; says the step and what is wrong with it.
+/// Why a tree cannot be built; names the step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ComposeError(String);
@@ -54,7 +54,7 @@ impl ComposeError {
 /// Sources by their alias.
 pub type Sources = BTreeMap<String, Arc<SourceTree>>;
 
-/// Does the steps, one after another.
+/// Runs the steps in order.
 pub fn compose(steps: &[CopyStep], sources: &Sources) -> Result<SourceTree, ComposeError> {
     let mut made = SourceTree::default();
     for step in steps {

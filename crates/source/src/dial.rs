@@ -1,16 +1,16 @@
-//! Why a connection could not be made, in the words of Go's `net` package.
+//! Connection errors in the format of Go's `net` package.
 
 use std::io::{Error, ErrorKind};
 
-/// What Go says of a failure to connect to `address`, which is a host and a port.
-pub fn words(error: &Error, address: &str) -> String {
+/// Go's message for a failure to connect to `address`, a host and port.
+pub fn message(error: &Error, address: &str) -> String {
     let why = match error.kind() {
         ErrorKind::ConnectionRefused => "connect: connection refused",
         ErrorKind::ConnectionReset => "read: connection reset by peer",
         ErrorKind::NetworkUnreachable => "connect: network is unreachable",
         ErrorKind::HostUnreachable => "connect: no route to host",
         ErrorKind::TimedOut => "i/o timeout",
-        // The resolver's refusals have neither a kind nor a number of their own.
+        // Errors of the resolver have neither a kind nor an error number.
         _ if error.raw_os_error().is_none() => {
             let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
             return format!("dial tcp: lookup {host}: no such host");
@@ -24,10 +24,10 @@ pub fn words(error: &Error, address: &str) -> String {
 mod tests {
     use std::io::{Error, ErrorKind};
 
-    use super::words;
+    use super::message;
 
     #[test]
-    fn failures_to_connect_are_told_as_go_tells_them() {
+    fn connection_errors_have_gos_messages() {
         let table = [
             (
                 Error::from(ErrorKind::ConnectionRefused),
@@ -40,7 +40,7 @@ mod tests {
             ),
         ];
         for (error, expected) in table {
-            assert_eq!(words(&error, "a.test:1"), expected);
+            assert_eq!(message(&error, "a.test:1"), expected);
         }
     }
 }

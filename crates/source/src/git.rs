@@ -1,4 +1,4 @@
-//! A git client of our own: it reads repositories over HTTP and SSH, and runs no program.
+//! A git client: it reads repositories over HTTP and SSH, and runs no program.
 //!
 //! ```text
 //! CloneRequest ── clone() ──▶ GitTransport::open ──▶ GitRemote: list_refs, fetch
@@ -8,9 +8,9 @@
 //!        Cloned::Checkout { commit, tag, revision, files } ──▶ verify (signature.rs) ──▶ archive::pack
 //! ```
 //!
-//! **Invariants:** an object's name is computed from its content, and content that was made to collide is
-//! refused; nothing a remote sends is trusted in size or shape; commits are found by objects, never by a
-//! remote's word.
+//! **Invariants:** an object's name is computed from its content, and crafted SHA-1 collisions are rejected;
+//! nothing that a remote sends is trusted in size or shape; commits are resolved from objects, never from
+//! what a remote claims.
 
 mod auth;
 mod clone;

@@ -1,4 +1,4 @@
-//! What all HTTP has in common: trust, proxies, errors in Go's words. [`crate::network`] makes the clients. See ADR 0005.
+//! TLS options, proxies and errors of HTTP clients. [`crate::network`] builds the clients. See ADR 0005.
 
 mod trouble;
 mod web;
@@ -20,7 +20,7 @@ pub use trouble::unanswered;
 pub(crate) use trouble::{Trouble, asked};
 pub use web::Web;
 
-/// Whom to trust beyond the system, and how to show who we are. All PEM; empty where unused.
+/// Trusted authorities and client certificate. All PEM; empty if unused.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TlsOptions {
     /// Certificates of authorities, in addition to the system's.
@@ -29,24 +29,24 @@ pub struct TlsOptions {
     pub certificate: Vec<u8>,
     /// Key of the client certificate.
     pub key: Redacted<Vec<u8>>,
-    /// Whether any server certificate will do.
+    /// Whether to skip the verification of server certificates.
     pub insecure: bool,
 }
 
-/// Everything that makes one client different from another.
+/// The options of a client; clients are shared by equal options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HttpOptions {
     /// Trust and client certificate.
     pub tls: TlsOptions,
-    /// Proxy. Without one, connections are direct: the environment is not read here.
+    /// The proxy. Without one, connections are direct: the environment is not read here.
     pub proxy: Option<Proxy>,
-    /// Whether an answer that leads elsewhere is given as it is: what a request bears is for its host only.
+    /// Whether redirects are returned, not followed: for requests with credentials for one host only.
     pub no_redirects: bool,
 }
 
 impl TlsOptions {
-    /// Whether a connection may carry what a cloud gave to an identity. An authority that a tenant brings
-    /// could vouch for the tenant's proxy, which would then read it.
+    /// Fails if a connection with these options may not carry a cloud token. A tenant's own certificate
+    /// authority could make the tenant's proxy trusted, which would then read the token.
     pub fn check_for_cloud(&self) -> Result<(), CloudError> {
         if self.authorities.is_empty() && !self.insecure {
             return Ok(());
@@ -54,7 +54,7 @@ impl TlsOptions {
         Err(CloudError("a token of the cloud is not sent over a connection that trusts the certificates of a Secret, or any: those that the controllers trust have to do".to_owned()))
     }
 
-    /// Whether the certificates can be read at all; the words are Flux's.
+    /// Validates the certificates, with Flux's messages.
     pub fn check(&self) -> Result<(), String> {
         let holds = |pem: &[u8]| CertificateDer::pem_slice_iter(pem).any(|it| it.is_ok());
         let pair = "failed to parse TLS certificate and key: tls: failed to find any PEM data in";
@@ -72,13 +72,13 @@ impl TlsOptions {
     }
 }
 
-/// Why a request brought no answer.
+/// Why a request got no response.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Certificates or keys cannot be used.
+    /// Invalid certificates or keys.
     #[error("TLS: {0}")]
     Tls(String),
-    /// The proxy's address cannot be used.
+    /// An invalid proxy address.
     #[error("proxy: {0}")]
     Proxy(String),
     /// No connection, or it broke.
@@ -86,7 +86,7 @@ pub enum HttpError {
     Request(String),
 }
 
-/// The certificates that the system trusts.
+/// The system's trusted certificates.
 pub(crate) fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
@@ -97,7 +97,7 @@ pub(crate) fn system_roots() -> RootCertStore {
     roots
 }
 
-/// Makes TLS configurations on top of roots.
+/// Builds TLS configurations from a set of roots.
 pub(crate) struct Tls<'r> {
     pub(crate) roots: &'r RootCertStore,
 }
@@ -110,7 +110,7 @@ impl Tls<'_> {
             let certificate = certificate.map_err(|error| failed(&error))?;
             roots.add(certificate).map_err(|error| failed(&error))?;
         }
-        // The provider is named here, so that no global one has to be installed.
+        // The provider is passed here, so that no global one has to be installed.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -148,7 +148,7 @@ impl From<RequestError> for HttpError {
     }
 }
 
-/// An error with everything below it, without the address, which may hold a password.
+/// The error chain without URLs, which may contain passwords.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut parts = Vec::new();
     let mut next = Some(error);
@@ -173,7 +173,7 @@ impl fmt::Debug for TlsOptions {
     }
 }
 
-/// A proxy as the client takes it.
+/// Converts a proxy for the HTTP client.
 pub(crate) fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
     let failed = |error: reqwest::Error| HttpError::Proxy(chain(&error));
     let Some(place) = proxy.address.strip_prefix("socks5://") else {
@@ -184,7 +184,7 @@ pub(crate) fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
             through.basic_auth(&proxy.username, proxy.password.expose())
         });
     };
-    // The `h` lets the proxy resolve names, as Go does. Who logs in stands in the address.
+    // With `socks5h` the proxy resolves names, as in Go. Credentials are part of the address.
     let address = format!("socks5h://{place}");
     let mut url = reqwest::Url::parse(&address)
         .map_err(|error| HttpError::Proxy(format!("{error}: {:?}", proxy.address)))?;
@@ -197,7 +197,7 @@ pub(crate) fn client_proxy(proxy: &Proxy) -> Result<reqwest::Proxy, HttpError> {
 }
 
 mod trust {
-    //! A verifier for `insecure`: the name and the chain are not looked at, the handshake is.
+    //! A verifier for `insecure`: ignores name and chain, but verifies the handshake's signature.
 
     use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Which files of a source stay out of its artifact: `.sourceignore`, `spec.ignore` and defaults,
-//! as `fluxcd/pkg/sourceignore` (go-git's reading of `.gitignore`) has them.
+//! Ignore rules: `.sourceignore`, `spec.ignore` and defaults, as `fluxcd/pkg/sourceignore` (with go-git's
+//! `.gitignore` matching) has them.
 
 pub(crate) mod glob;
 mod pattern;
@@ -8,13 +8,13 @@ pub use pattern::Pattern;
 
 use crate::tree::{Node, SourceTree};
 
-/// The file with patterns; it holds for its directory and those below.
+/// The file with patterns for its directory and below.
 const IGNORE_FILE: &str = ".sourceignore";
 
-/// What every archive leaves out, unless it is included again.
+/// Patterns that are always excluded, unless included again.
 const VERSION_CONTROL: [&str; 4] = [".git/", ".gitignore", ".gitmodules", ".gitattributes"];
 
-/// What is left out where nobody says anything else.
+/// Patterns that are excluded if there are no others.
 const DEFAULTS: [&str; 20] = [
     "*.jpg",
     "*.jpeg",
@@ -38,25 +38,24 @@ const DEFAULTS: [&str; 20] = [
     "**/.flux.yaml",
 ];
 
-/// Go's scanner gives up on a line of this length, and with it on the rest of the file.
+/// The line length at which Go's scanner stops reading the file.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// The patterns of a source, the later ones stronger.
+/// The patterns of a source; later ones take precedence.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     patterns: Vec<Pattern>,
 }
 
 impl Rules {
-    /// The rules of an artifact: the ignore files of the tree and those of the spec. Where there is
-    /// neither, the defaults hold.
+    /// The rules of an artifact: the tree's ignore files and `spec.ignore`. Without either, the defaults.
     pub fn of_source(files: &SourceTree, spec: Option<&str>) -> Self {
         let mut said = patterns_of_tree(files);
         said.extend(spec.map(|text| read(text, &[])).unwrap_or_default());
         Self::with_defaults(said)
     }
 
-    /// Patterns behind those that always hold, or behind the defaults if there are none.
+    /// The patterns after those that always apply, or after the defaults if there are none.
     pub fn with_defaults(said: Vec<Pattern>) -> Self {
         let always = VERSION_CONTROL.iter();
         let defaults = if said.is_empty() { &DEFAULTS[..] } else { &[] };
@@ -69,7 +68,7 @@ impl Rules {
         Self { patterns }
     }
 
-    /// Whether a path is left out. The last pattern that says anything decides.
+    /// Whether a path is excluded. The last matching pattern decides.
     pub fn excludes(&self, path: &str, is_directory: bool) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
         let verdict = |pattern: &Pattern| pattern.verdict(&parts, is_directory);
@@ -77,7 +76,7 @@ impl Rules {
     }
 }
 
-/// Reads patterns, one in a line, for a directory and those below.
+/// Parses patterns, one per line, for a directory and those below.
 pub fn read(text: &str, domain: &[&str]) -> Vec<Pattern> {
     text.split('\n')
         .take_while(|line| line.len() < LONGEST_LINE)
@@ -87,7 +86,7 @@ pub fn read(text: &str, domain: &[&str]) -> Vec<Pattern> {
         .collect()
 }
 
-/// The patterns of all ignore files, a directory's own before those of the directories in it.
+/// The patterns of all ignore files, those of a directory before those of its subdirectories.
 fn patterns_of_tree(files: &SourceTree) -> Vec<Pattern> {
     let mut found: Vec<(Vec<&str>, &[u8])> = Vec::new();
     for (path, node) in files.iter() {
@@ -97,7 +96,7 @@ fn patterns_of_tree(files: &SourceTree) -> Vec<Pattern> {
             found.push((domain, content));
         }
     }
-    // The walk meets `a/.sourceignore` before `.sourceignore` only in a sibling's directory.
+    // Parents first: the walk order alone does not guarantee that across siblings.
     found.sort_by(|one, other| one.0.cmp(&other.0));
     found
         .into_iter()

@@ -48,10 +48,9 @@
 //!
 //! Start reading at [`git`] and [`oci`] for fetching, at [`store`] for keeping, at [`archive`] for the bytes.
 //!
-//! **Invariants:** no artifact is handed on whose digest was not computed from its bytes; nothing
-//! that comes from outside (archive, packfile, answer of a server) is trusted in size, path or
-//! link; what talks to a network or a disk is behind a trait ([`git::GitTransport`],
-//! [`store::ArtifactStore`]), so that simulations have neither.
+//! **Invariants:** no artifact is returned unless its digest was computed from its bytes; no external input
+//! (archive, packfile, response) is trusted in size, path or link; everything that uses a network or a disk
+//! is behind a trait ([`git::GitTransport`], [`store::ArtifactStore`]), so that simulations need neither.
 
 pub mod archive;
 pub mod artifact;

@@ -1,8 +1,8 @@
-//! Accepting connections of HTTP/1.1: one task for each, all of them ended when the future is dropped.
+//! Accepts HTTP/1.1 connections: a task for each, all of them cancelled when the future is dropped.
 //!
-//! A client may be slow, or mean: it has so long to send its request and to take in a part of the answer, and there
-//! are only so many connections at a time. The others wait in the system's queue; while there are many, those that
-//! send no request have less time.
+//! Slow and hostile clients are bounded: timeouts for the request head and for reading the response, and a limit
+//! on connections. Further ones wait in the system's queue; while most slots are taken, connections without a
+//! request have a shorter timeout.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -23,22 +23,22 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 
-/// When no connection can be accepted (no file descriptor is left, say), this is waited.
+/// The pause after a failed accept (when no file descriptor is left, for example).
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How much of a request's head or of an answer is held for a connection.
+/// The buffer for a request's head or a response, per connection.
 const BUFFER: usize = 32 << 10;
 
-/// What a client may ask of a server's patience.
+/// The limits of a server's connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
-    /// How many connections there are at a time.
+    /// The maximum number of connections.
     pub connections: usize,
-    /// How long a request's head may take, and how long a connection may do without a request.
+    /// Timeout of a request's head, and of an idle connection.
     pub head: Duration,
-    /// The same while most of the connections are taken.
+    /// The same while most connections are taken.
     pub crowded_head: Duration,
-    /// How long a client may take in nothing of an answer.
+    /// Timeout of a client that reads nothing of a response.
     pub stall: Duration,
 }
 
@@ -97,11 +97,11 @@ where
     }
 }
 
-/// A connection that breaks when nothing of what is written is taken in for too long.
+/// A connection that fails when the peer accepts no data for too long.
 struct Unstalled {
     stream: TcpStream,
     patience: Duration,
-    /// When patience ends; only looked at while something cannot be written.
+    /// The deadline; only checked while a write is blocked.
     deadline: Pin<Box<Sleep>>,
     is_waiting: bool,
 }
@@ -112,7 +112,7 @@ impl Unstalled {
         Self { stream, patience, deadline, is_waiting: false }
     }
 
-    /// Lets an outcome pass, and notes how long there was none.
+    /// Passes a result on, and starts or stops the deadline.
     fn judge<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,17 +1,17 @@
-//! The way outwards: every connection that is made for somebody passes through [`Network`].
+//! The egress layer: all outgoing connections pass through [`Network`].
 //!
 //! ```text
-//! purpose, host, port ── Policy::host ──▶ name resolved ── Policy::address ──▶ connected to what was judged
-//!        (literal addresses are judged here)          (each address; those refused are left out)
+//! purpose, host, port ── Policy::host ──▶ name resolved ── Policy::address ──▶ connects to a checked address
+//!        (literal addresses are checked here)         (each address; denied ones are left out)
 //! ```
 //!
-//! It owns the policy, the resolver and the HTTP clients. [`Network::client`] gives a client for a purpose,
-//! [`Network::dial`] a TCP connection (SSH), [`Network::connector`] what a client of a cluster connects with.
-//! Redirects are judged like first requests. Connections of different purposes are never shared, so that what
-//! one purpose may reach is not reached by another through an open connection. See ADR 0010.
+//! It owns the policy, the resolver and the HTTP clients. [`Network::client`] returns a client for a purpose,
+//! [`Network::dial`] a TCP connection (SSH), [`Network::connector`] the connector of a cluster's client.
+//! Redirects are checked like first requests. Connections of different purposes are never shared, so that one
+//! purpose cannot use what another one may reach through an open connection. See ADR 0010.
 //!
-//! **Invariants:** the address that was judged is the one that is connected to; nothing else in the product
-//! opens a connection (clippy's `disallowed-methods`). Behind a proxy only names can be judged.
+//! **Invariants:** the address that was checked is the one that is connected to; no other code opens
+//! connections (clippy's `disallowed-methods`). Behind a proxy only names can be checked.
 
 mod address;
 mod client;
@@ -34,23 +34,23 @@ pub use hosts::{HostPattern, HostPatternError};
 pub use policy::{Policy, Purpose, Refusal, Rule};
 pub use resolve::{Lookup, Resolved, SystemLookup};
 
-/// As many different clients are kept; beyond, all are made anew.
+/// The number of cached clients; when it is exceeded the cache is cleared.
 const CLIENTS_KEPT: usize = 256;
 
-/// Notes what was decided. The object that asks is that of the pass, which logs name by their span.
+/// Observes decisions. The object that a connection is for is in the span of the pass.
 pub trait Observe: Send + Sync {
-    /// A connection or a request for a purpose was allowed, or refused by a rule.
+    /// A connection or a request for a purpose was allowed, or denied by a rule.
     fn decided(&self, purpose: Purpose, refused_by: Option<Rule>);
 }
 
-/// Notes nothing.
+/// Ignores decisions.
 struct Unobserved;
 
 impl Observe for Unobserved {
     fn decided(&self, _: Purpose, _: Option<Rule>) {}
 }
 
-/// The way outwards. Clones share everything.
+/// The egress layer. Clones share everything.
 #[derive(Clone)]
 pub struct Network {
     shared: Arc<Shared>,
@@ -60,13 +60,13 @@ struct Shared {
     policy: Policy,
     lookup: Arc<dyn Lookup>,
     observer: Arc<dyn Observe>,
-    /// What the system trusts, read when it is first needed.
+    /// The system's roots, loaded on first use.
     roots: OnceLock<RootCertStore>,
     clients: Mutex<BTreeMap<(Purpose, HttpOptions), reqwest::Client>>,
 }
 
 impl Network {
-    /// A network with the rules that hold where an operator says nothing, which trusts what the system trusts.
+    /// A network with the default policy and the system's roots.
     pub fn new() -> Self {
         Self::with(Policy::default())
     }
@@ -76,14 +76,14 @@ impl Network {
         Self::of(policy, Arc::new(SystemLookup), Arc::new(Unobserved))
     }
 
-    /// A network with a policy, a resolver of names, and somebody who counts.
+    /// A network with a policy, a resolver of names, and an observer.
     pub fn of(policy: Policy, lookup: Arc<dyn Lookup>, observer: Arc<dyn Observe>) -> Self {
         let (roots, clients) = (OnceLock::new(), Mutex::default());
         Self { shared: Arc::new(Shared { policy, lookup, observer, roots, clients }) }
     }
 
-    /// The client for a purpose and options. Redirects are followed where the policy allows it; answers are not
-    /// decompressed. A proxy is named by a spec, whatever the purpose.
+    /// The client for a purpose and options. Redirects are followed if the policy allows them; responses are not
+    /// decompressed. A proxy is checked as an address of a spec, whatever the purpose.
     pub fn client(&self, purpose: Purpose, options: &HttpOptions) -> Result<Client, HttpError> {
         if let Some(proxy) = &options.proxy {
             self.judge_proxy(proxy)?;
@@ -105,12 +105,12 @@ impl Network {
         Ok(Client::new(inner, self.clone(), purpose))
     }
 
-    /// Trust and client certificate for options, on top of the system's roots.
+    /// TLS configurations on top of the system's roots.
     fn tls(&self) -> Tls<'_> {
         Tls { roots: self.shared.roots.get_or_init(crate::http::system_roots) }
     }
 
-    /// Counts and logs a decision. Who asks is in the span of the pass.
+    /// Counts and logs a decision. The object is in the span of the pass.
     fn decided(&self, purpose: Purpose, host: &str, refusal: Option<&Refusal>) {
         self.shared.observer.decided(purpose, refusal.map(|refusal| refusal.rule));
         let purpose = purpose.label();
@@ -131,7 +131,7 @@ impl Default for Network {
     }
 }
 
-/// The host of a URL as the policy takes it: without brackets.
+/// The host of a URL without brackets, as the policy expects it.
 fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }

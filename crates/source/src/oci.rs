@@ -1,4 +1,4 @@
-//! OCI artifacts: a client of registries, and what verifies what it brings.
+//! OCI artifacts: a registry client, and signature verification.
 //!
 //! ```text
 //! oci://registry/path ── Repository, Reference (name)
@@ -8,12 +8,11 @@
 //!   resolve, tags, image, blob, referrers, push                          (select: which tag, which layer)
 //!            │
 //!            ▼
-//! cosign (by a key, or by an identity), notation: is it signed by somebody who is trusted?
+//! cosign (by a key, or by an identity), notation: is it signed by a trusted signer?
 //! ```
 //!
-//! **Invariants:** what a digest names has that digest, or is not handed on; nothing a registry sends
-//! is trusted in size; credentials go to the registry and to the token server that it may name, and
-//! nowhere else.
+//! **Invariants:** content that is requested by digest has that digest, or is an error; nothing that a
+//! registry sends is trusted in size; credentials go to the registry and to an allowed token server only.
 
 mod certificate;
 mod challenge;

@@ -1,12 +1,12 @@
-//! Parsers of what servers and users send, one function each over plain bytes: for the hostile-input bench and the
-//! fuzzer, which have no server to play. No part of the product calls these.
+//! Parsers of external input, one function each over plain bytes, for the hostile-input bench and the fuzzer,
+//! which have no server. The product does not call these.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
 
 use crate::{bucket, git, oci};
 
-/// What a parser made of its input.
+/// The result of a parser.
 type Outcome = Result<(), String>;
 
 /// The first message of a git server.
@@ -19,12 +19,12 @@ pub fn git_refs(input: &[u8]) -> Outcome {
     git::probe::refs(chunks(input))
 }
 
-/// The answer to a fetch, up to the pack in it.
+/// The response to a fetch, up to its packfile.
 pub fn git_fetch(input: &[u8], is_v2: bool) -> Outcome {
     git::probe::fetch(chunks(input), is_v2)
 }
 
-/// A `known_hosts` file, asked about a host.
+/// A `known_hosts` file, looked up for a host.
 pub fn known_hosts(text: &str) -> Outcome {
     git::probe::known_hosts(text)
 }
@@ -44,12 +44,12 @@ pub fn bucket_page(host: &str, input: &[u8]) -> Outcome {
     page.map_err(|error| error.to_string())
 }
 
-/// The bytes as a network gives them, in pieces.
+/// The bytes in chunks, as a network delivers them.
 fn chunks(input: &[u8]) -> Vec<Bytes> {
     input.chunks(16 << 10).map(Bytes::copy_from_slice).collect()
 }
 
-/// Pieces as the stream that a transport gives.
+/// Chunks as the stream of a transport.
 pub(crate) fn stream(
     pieces: Vec<Bytes>,
 ) -> futures::stream::BoxStream<'static, Result<Bytes, git::Cause>> {

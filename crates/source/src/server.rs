@@ -1,9 +1,9 @@
-//! Artifacts over HTTP at Flux's paths, so that upstream's controllers can fetch them too.
+//! Serves artifacts over HTTP at Flux's paths, so that Flux's controllers can fetch them too.
 //!
-//! Files only: there is no listing of directories. `GET /` answers 200, for upstream's manifests
-//! probe readiness there. Ranges and conditions are understood; there is no authentication, as
-//! upstream has none, so the address should be a loopback one outside a cluster. Files are sent piece by
-//! piece, and clients are held to [`ConnectionLimits`].
+//! Files only: there is no listing of directories. `GET /` answers 200, because Flux's manifests have
+//! their readiness probe there. Ranges and conditions are supported. There is no authentication, as in
+//! Flux, so outside a cluster the address should be a loopback one. Files are streamed, and clients are
+//! bound by [`ConnectionLimits`].
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -26,10 +26,10 @@ use tokio::net::TcpListener;
 use crate::listen::{ConnectionLimits, serve};
 use crate::store::{ArtifactStore, Served, StoreError};
 
-/// What an answer consists of: a short text, or a file in pieces.
+/// The body of a response: a short text, or a streamed file.
 pub type AnswerBody = UnsyncBoxBody<Bytes, std::io::Error>;
 
-/// A server of artifacts.
+/// An artifact server.
 #[derive(Clone)]
 pub struct ArtifactServer {
     store: Arc<dyn ArtifactStore>,
@@ -37,19 +37,19 @@ pub struct ArtifactServer {
 }
 
 impl ArtifactServer {
-    /// Serves what a store holds, now and later.
+    /// Serves the content of a store.
     pub fn new(store: Arc<dyn ArtifactStore>) -> Self {
         Self { store, limits: ConnectionLimits::default() }
     }
 
-    /// Has more or less patience with clients.
+    /// Sets the limits of connections.
     #[must_use]
     pub fn with_limits(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Listens on an address. Says which one it became, and gives the future that serves; dropping
-    /// it ends all connections.
+    /// Listens on an address. Returns the bound address, and the future that serves; dropping it closes
+    /// all connections.
     pub async fn listen(
         self,
         address: SocketAddr,
@@ -64,7 +64,7 @@ impl ArtifactServer {
         Ok((bound, serve(listener, limits, handler)))
     }
 
-    /// The answer to one request.
+    /// Answers one request.
     pub async fn answer(
         &self,
         method: &Method,
@@ -102,14 +102,14 @@ impl ArtifactServer {
 }
 
 fn file(path: &str, found: Served, headers: &HeaderMap) -> Response<AnswerBody> {
-    // Times travel to the second.
+    // HTTP dates have no fractions.
     let modified = Timestamp::from_second(found.modified.as_second()).unwrap_or(found.modified);
     let since = date(headers, &IF_MODIFIED_SINCE);
     if since.is_some_and(|since| modified <= since) {
         return with_file_headers(plain(StatusCode::NOT_MODIFIED, ""), path, modified);
     }
     let length = found.size;
-    // A range of another version of the file is not wanted: then all of it is sent.
+    // A range of another version of the file is ignored: then the whole file is sent.
     let same = !headers.contains_key(IF_RANGE) || date(headers, &IF_RANGE) == Some(modified);
     let wanted = headers.get(RANGE).filter(|_| same).and_then(|value| value.to_str().ok());
     let response = match wanted.map_or(Asked::All, |text| range(text, length)) {
@@ -130,7 +130,7 @@ fn file(path: &str, found: Served, headers: &HeaderMap) -> Response<AnswerBody> 
     with_file_headers(response, path, modified)
 }
 
-/// A part of a file, in pieces; its length is known beforehand.
+/// A streamed part of a file with a known length.
 fn part_of(found: Served, part: Range<u64>) -> Response<AnswerBody> {
     let length = part.end.saturating_sub(part.start);
     let body = StreamBody::new(found.content.part(part).map_ok(Frame::data));
@@ -139,7 +139,7 @@ fn part_of(found: Served, part: Range<u64>) -> Response<AnswerBody> {
     response
 }
 
-/// What a `Range` header asks for.
+/// A parsed `Range` header.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     All,
@@ -147,7 +147,7 @@ enum Asked {
     Nothing,
 }
 
-/// One range of bytes. Several at once, or another unit, are answered with all of the file, as is allowed.
+/// Parses one range of bytes. Several ranges, or another unit, give the whole file, as HTTP allows.
 fn range(text: &str, length: u64) -> Asked {
     let Some((first, last)) = text.strip_prefix("bytes=").and_then(|text| text.split_once('-'))
     else {

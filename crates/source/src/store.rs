@@ -1,4 +1,4 @@
-//! Where artifacts are kept: written once, replaced atomically, verified whenever they are read.
+//! The artifact store: files are written once, replaced atomically, and verified on every read.
 //!
 //! [`DiskStore`] keeps them below a directory in Flux's layout, [`RemoteStore`] in a bucket,
 //! [`MirroredStore`] in both, and [`MemoryStore`] in memory for simulations. All take the time from a
@@ -24,12 +24,12 @@ pub use remote::{BucketAddressError, RemoteStore};
 
 use crate::artifact::{ArtifactPath, ArtifactPathError, Digest, DigestError};
 
-/// How long artifacts that are no longer current stay.
+/// The retention of artifacts that are no longer current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Those older than this go (`--artifact-retention-ttl`).
+    /// Older ones are deleted (`--artifact-retention-ttl`).
     pub ttl: Duration,
-    /// Of the rest, the oldest beyond this number go (`--artifact-retention-records`).
+    /// Of the rest, the oldest beyond this number are deleted (`--artifact-retention-records`).
     pub records: usize,
 }
 
@@ -39,35 +39,35 @@ impl Default for Retention {
     }
 }
 
-/// What became of a content that was put in.
+/// The result of storing content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     /// Digest of the content.
     pub digest: Digest,
     /// Size of the content.
     pub size: u64,
-    /// Whether anything was written; false where the same content was there already.
+    /// Whether a file was written; false if it had the same content already.
     pub written: bool,
 }
 
-/// Why the store did not do what it was asked.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("artifact {0:?} is not in the storage")]
     Missing(String),
-    /// What is there has another digest. It stays: the digest that was asked for is a claim, and what is
-    /// really corrupt is replaced when it is made anew.
+    /// The file has another digest. It is kept: the expected digest may be a tenant's claim, and a corrupt
+    /// file is replaced when the artifact is stored again.
     #[error("computed digest '{found}' of {path:?} doesn't match '{expected}'")]
     Corrupt {
         /// Path below the root.
         path: String,
-        /// The digest that was asked for.
+        /// The expected digest.
         expected: Digest,
-        /// The digest of what was there.
+        /// The digest of the file.
         found: Digest,
     },
-    /// The content is larger than an artifact may be.
+    /// The content is too large.
     #[error("artifact of {size} bytes exceeds the limit of {limit}")]
     TooLarge {
         /// Size of the content.
@@ -75,67 +75,66 @@ pub enum StoreError {
         /// The limit.
         limit: u64,
     },
-    /// The path is not one of an artifact.
+    /// Not the path of an artifact.
     #[error(transparent)]
     ArtifactPath(#[from] ArtifactPathError),
-    /// The digest is none.
+    /// Not a digest.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// The disk refused.
+    /// An I/O error.
     #[error("cannot {verb} {path:?} in the storage")]
     Io {
-        /// What was tried.
+        /// The operation.
         verb: &'static str,
-        /// On which path.
+        /// The path.
         path: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// A place for artifacts.
+/// An artifact store.
 ///
-/// Every operation may be cancelled at any point: a file is there whole, or as it was. All are
+/// Every operation may be cancelled at any point: a file is complete, or unchanged. All are
 /// idempotent.
 pub trait ArtifactStore: Send + Sync {
-    /// Keeps a content at a place. The same content is not written again.
+    /// Stores content at a path. Equal content is not written again.
     fn put<'a>(
         &'a self,
         place: &'a ArtifactPath,
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>>;
 
-    /// Makes a second name in the same directory for a file (`latest.tar.gz`, `index.yaml`).
+    /// Creates a second name for a file in the same directory (`latest.tar.gz`, `index.yaml`).
     fn alias<'a>(
         &'a self,
         place: &'a ArtifactPath,
         target: &'a ArtifactPath,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The content at a path, if it has that digest. Nothing is deleted whatever the digest is.
+    /// The content of a file, if it has that digest. Never deletes anything.
     fn get<'a>(
         &'a self,
         path: &'a str,
         digest: &'a Digest,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
 
-    /// The content at a path as it is, for the server; whoever fetches it verifies it.
+    /// The content of a file, unverified, for the server; the client verifies it.
     fn open<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Served, StoreError>>;
 
-    /// Takes away what retention does not keep of the object whose current file this is, and says
-    /// the paths that went.
+    /// Deletes files of an object by the retention, except its current file; returns the deleted paths.
     fn collect<'a>(
         &'a self,
         current: &'a ArtifactPath,
         retention: Retention,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
-    /// Takes away everything of the object that the place belongs to; says whether there was any.
+    /// Deletes all files of an object; returns whether there were any.
     fn remove<'a>(&'a self, place: &'a ArtifactPath) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
-/// The content at a place, if it has the digest that a status states.
+/// The content of an artifact, if it has the digest that a status states.
 pub async fn fetch(
     store: &dyn ArtifactStore,
     place: &ArtifactPath,

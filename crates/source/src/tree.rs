@@ -1,7 +1,7 @@
-//! A tree of files in memory: what a checkout or an unpacked archive holds.
+//! A tree of files in memory, from a checkout or an unpacked archive.
 //!
-//! Paths are relative, clean and written with `/`. The order is that of a walk (a directory comes
-//! right before what is in it), which is the order that archives are written in.
+//! Paths are relative, clean and written with `/`. The order is that of a walk (a directory comes right
+//! before its content), which is also the order of entries in archives.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::path::Path;
 use bytes::Bytes;
 use sluice_base::limits::{LimitError, TreeBudget, TreeLimits, shortened};
 
-/// What lies at a path.
+/// A node at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     /// A regular file.
@@ -20,17 +20,17 @@ pub enum Node {
         /// Whether it may be run.
         executable: bool,
     },
-    /// A symbolic link, kept as the source has it and followed by nothing here.
+    /// A symbolic link. It is never followed here.
     Link {
-        /// What the link says.
+        /// The target, as it is written.
         target: String,
     },
-    /// A directory. Those that hold something are there of themselves.
+    /// A directory. Parents of nodes are added automatically.
     Directory,
 }
 
 impl Node {
-    /// Bytes of its content.
+    /// The size of its content.
     fn size(&self) -> u64 {
         match self {
             Self::File { content, .. } => content.len() as u64,
@@ -40,42 +40,42 @@ impl Node {
     }
 }
 
-/// A path that leaves its tree, or that no tree can hold.
+/// A path that is not inside the tree, or that a tree cannot contain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// Empty, absolute, or with a part such as `..`.
+    /// Empty, absolute, or with a segment such as `..`.
     #[error("{:?} is not a path inside the tree", shortened(.0))]
     Path(String),
-    /// A file stands where a directory has to be.
+    /// A parent is a file.
     #[error("{:?} lies below a file", shortened(.0))]
     BelowFile(String),
-    /// The tree grows beyond what any tree may be.
+    /// The tree exceeds the limits.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }
 
 /// A tree of files in memory, within [`TreeLimits::DEFAULT`].
 ///
-/// **Invariant:** what is above a node is there too, as a directory.
+/// **Invariant:** every parent of a node is in the tree, as a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceTree {
     nodes: BTreeMap<WalkPath, Node>,
     budget: TreeBudget,
 }
 
-/// A path, ordered by its parts as a walk visits them.
+/// A path, ordered by its segments as a walk visits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WalkPath(String);
 
-/// Bytes of paths that are compared at once.
+/// The number of bytes that are compared at once.
 const STRIDE: usize = 64;
 
 impl Ord for WalkPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Name by name, in one go: a slash ends a name, so it comes before everything that a name can hold.
+        // Segment by segment: a slash ends a segment, so it sorts before every byte of a name.
         let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
         let (one, two) = (self.0.as_bytes(), other.0.as_bytes());
-        // Paths of a tree begin alike, and may be long: what is equal is skipped in strides.
+        // Paths of a tree have long common prefixes: equal bytes are skipped in strides.
         let strides = one.chunks(STRIDE).zip(two.chunks(STRIDE));
         let shared = strides.take_while(|(one, two)| one == two).count() * STRIDE;
         let (one, two) =
@@ -94,9 +94,9 @@ impl PartialOrd for WalkPath {
 }
 
 impl SourceTree {
-    /// Puts a node at a path and makes the directories above it. What was there is replaced.
+    /// Inserts a node and its parents. Replaces an existing node.
     pub fn insert(&mut self, path: &str, node: Node) -> Result<(), TreeError> {
-        // Before anything is made of the path: it may be long.
+        // Checked first, because the path may be very long.
         TreeLimits::DEFAULT.check(path)?;
         if !path.split('/').all(is_part) {
             return Err(TreeError::Path(path.to_owned()));
@@ -105,7 +105,7 @@ impl SourceTree {
         for (end, _) in path.rmatch_indices('/') {
             let above = WalkPath(path.get(..end).unwrap_or_default().to_owned());
             match self.nodes.get(&above) {
-                // Those above it are there as well.
+                // Its parents are in the tree as well.
                 Some(Node::Directory) => break,
                 Some(_) => return Err(TreeError::BelowFile(path.to_owned())),
                 None => missing.push(above),
@@ -117,7 +117,7 @@ impl SourceTree {
         }
         let key = WalkPath(path.to_owned());
         match self.nodes.get(&key) {
-            // A directory that is named again keeps what it holds.
+            // Inserting a directory again keeps its content.
             Some(Node::Directory) if node == Node::Directory => return Ok(()),
             Some(_) => self.remove(path),
             None => {}
@@ -128,12 +128,12 @@ impl SourceTree {
         Ok(())
     }
 
-    /// Puts a plain file at a path.
+    /// Inserts a regular file.
     pub fn insert_file(&mut self, path: &str, content: impl Into<Bytes>) -> Result<(), TreeError> {
         self.insert(path, Node::File { content: content.into(), executable: false })
     }
 
-    /// What lies at a path.
+    /// The node at a path.
     pub fn get(&self, path: &str) -> Option<&Node> {
         self.nodes.get(&WalkPath(path.to_owned()))
     }
@@ -146,7 +146,7 @@ impl SourceTree {
         }
     }
 
-    /// Takes away what lies at a path and below it.
+    /// Removes a node and everything below it.
     pub fn remove(&mut self, path: &str) {
         let key = WalkPath(path.to_owned());
         let Some(node) = self.nodes.remove(&key) else { return };
@@ -158,27 +158,27 @@ impl SourceTree {
         }
     }
 
-    /// Everything, in the order of a walk.
+    /// All nodes, in walk order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.nodes.iter().map(|(path, node)| (path.0.as_str(), node))
     }
 
-    /// Whether nothing is there.
+    /// Whether the tree is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The bytes of all files together.
+    /// The size of all files.
     pub fn size(&self) -> u64 {
         self.budget.content()
     }
 
-    /// About how much memory the tree takes: empty files and directories cost something too.
+    /// The approximate memory use, including empty files and directories.
     pub fn footprint(&self) -> u64 {
         self.budget.footprint()
     }
 
-    /// A part of the tree with its paths taken from there; empty where there is no such directory.
+    /// The subtree at a path, with relative paths; empty if there is no such directory.
     #[must_use]
     pub fn subtree(&self, path: &str) -> Self {
         let start = path.len() + 1;
@@ -191,7 +191,7 @@ impl SourceTree {
         part
     }
 
-    /// Puts another tree at a directory of this one; an empty path is the root.
+    /// Inserts another tree at a directory; an empty path is the root.
     pub fn graft(&mut self, path: &str, other: &Self) -> Result<(), TreeError> {
         if !path.is_empty() {
             self.insert(path, Node::Directory)?;
@@ -203,7 +203,7 @@ impl SourceTree {
         Ok(())
     }
 
-    /// Reads a directory of the disk; links are kept as links, and other special files are left out.
+    /// Reads a directory of the disk; links are kept as links, other special files are skipped.
     pub fn read_directory(root: &Path) -> std::io::Result<Self> {
         let mut tree = Self::default();
         let mut open = vec![(root.to_owned(), String::new())];
@@ -240,7 +240,7 @@ impl SourceTree {
 }
 
 impl FromIterator<(String, Bytes)> for SourceTree {
-    /// Plain files by path. Paths that no tree can hold are left out.
+    /// Regular files by path. Invalid paths are skipped.
     fn from_iter<I: IntoIterator<Item = (String, Bytes)>>(files: I) -> Self {
         let mut tree = Self::default();
         for (path, content) in files {
@@ -252,7 +252,7 @@ impl FromIterator<(String, Bytes)> for SourceTree {
     }
 }
 
-/// Whether a name can be one part of a path inside a tree.
+/// Whether a name can be a segment of a path.
 pub(crate) fn is_part(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && !part.contains('\0')
 }

@@ -65,7 +65,7 @@ pub(crate) fn words(error: &kube::Error, server: &str) -> String {
     let socket = socket.into_iter().find(|it| is_resolver || it.raw_os_error().is_some());
     let url = format!("{server}/api");
     let asked = match socket {
-        Some(error) => format!("Get \"{url}\": {}", dial::words(error, address)),
+        Some(error) => format!("Get \"{url}\": {}", dial::message(error, address)),
         None => unanswered(&Method::GET, &url, error),
     };
     format!("failed to get server groups: {asked}")

@@ -1,5 +1,5 @@
-//! Where keys come from that nobody names, in the order in which Amazon's libraries look: variables, a role
-//! for a token (IRSA), the pod's agent (Pod Identity), the machine.
+//! The default credential chain, in the order of Amazon's libraries: variables, a role for a token (IRSA), the
+//! pod's agent (Pod Identity), the machine.
 
 use http::Method;
 
@@ -7,12 +7,12 @@ use super::{AwsKeys, sts, sts_endpoint};
 use crate::web::Marking;
 use crate::{Asking, CloudError, Lasting};
 
-/// How long the machine's token for its own keys is good, in seconds.
+/// The lifetime of the metadata service's session token, in seconds.
 const MACHINE_TOKEN: &str = "300";
-/// What is said where nobody says in which region keys are wanted.
+/// The error without a region.
 const NO_REGION: &str = "AWS_REGION environment variable is not set in the Flux controller. if you have properly configured IAM Roles for Service Accounts (IRSA) or EKS Pod Identity, please delete/replace the controller pod so the EKS admission controllers can inject this environment variable, or set it manually if the cluster is not EKS";
 
-/// Keys of who runs here.
+/// Keys of this process.
 pub(crate) async fn find(
     asking: &Asking<'_>,
     region: &str,
@@ -21,12 +21,12 @@ pub(crate) async fn find(
     let environment = asking.environment;
     let region = if region.is_empty() { environment.get("AWS_REGION") } else { Some(region) };
     let region = region.ok_or_else(|| CloudError(NO_REGION.to_owned()))?;
-    // Checked even where it is not needed, as upstream does.
+    // Validated even if it is not needed, as upstream does.
     let sts = sts_endpoint(asking, region, endpoint)?;
     let both = (environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY"));
     if let (Some(access), Some(secret)) = both {
         let session = environment.get("AWS_SESSION_TOKEN").unwrap_or_default();
-        // Whoever sets them knows until when; they are read anew each time.
+        // Their expiry is not known; they are read anew each time.
         return Ok(Lasting { value: AwsKeys::new(access, secret, session), until: asking.now });
     }
     let role = (environment.get("AWS_ROLE_ARN"), environment.get("AWS_WEB_IDENTITY_TOKEN_FILE"));
@@ -43,7 +43,7 @@ pub(crate) async fn find(
     of_machine(asking).await
 }
 
-/// The keys that the agent of the pod gives.
+/// Keys from the pod's agent.
 async fn of_pod(asking: &Asking<'_>, url: &str) -> Result<Lasting<AwsKeys>, CloudError> {
     let marking = Marking(asking.http);
     let asking = &asking.of_machine(&marking);
@@ -57,7 +57,7 @@ async fn of_pod(asking: &Asking<'_>, url: &str) -> Result<Lasting<AwsKeys>, Clou
     AwsKeys::of_agent(&asking.json(Method::GET, url, headers).await?, asking.now)
 }
 
-/// The keys that the machine gives.
+/// Keys from the metadata service.
 async fn of_machine(asking: &Asking<'_>) -> Result<Lasting<AwsKeys>, CloudError> {
     let marking = Marking(asking.http);
     let asking = &asking.of_machine(&marking);

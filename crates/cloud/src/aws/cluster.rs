@@ -1,4 +1,4 @@
-//! EKS: where a cluster is, and a token for it, which is a signed question to STS who the bearer is.
+//! EKS: the endpoint of a cluster, and a token, which is a presigned STS request for the caller's identity.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -11,7 +11,7 @@ use super::{AwsKeys, SIGNATURE, Signer, endpoint};
 use crate::{Asking, CloudError, ClusterAccess, ClusterQuery, Lasting, encoded};
 
 const CLUSTER: &str = r"^arn:aws[\w-]*:eks:([^:]{1,100}):[0-9]{1,30}:cluster/(.{1,200})$";
-/// Refusals that Amazon's library knows by type; it says others differently.
+/// Errors that Amazon's library knows by type; the messages of others differ.
 const TYPED: [&str; 4] = [
     "ClientException",
     "ResourceNotFoundException",
@@ -30,12 +30,12 @@ fn parsed(cluster: &str) -> Result<(String, String), CloudError> {
     })
 }
 
-/// The region that the name of a cluster says; keys are wanted there.
+/// The region in the name of a cluster, for the keys.
 pub(crate) fn region_of(cluster: &str) -> Result<String, CloudError> {
     parsed(cluster).map(|(region, _)| region)
 }
 
-/// The way into a cluster.
+/// Access to a cluster.
 pub(crate) async fn access(
     asking: &Asking<'_>,
     keys: &AwsKeys,
@@ -69,7 +69,7 @@ pub(crate) async fn access(
     Ok(Lasting { value: ClusterAccess { address, authorities, token }, until })
 }
 
-/// What EKS says of a cluster.
+/// Describes a cluster.
 async fn describe(
     asking: &Asking<'_>,
     keys: &AwsKeys,

@@ -1,4 +1,4 @@
-//! Signature Version 4: who sends a request to AWS, and that nobody changed it on the way.
+//! Signature Version 4.
 
 use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderMap, HeaderValue, Request};
@@ -14,18 +14,18 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// Signs requests to one service of a region at a moment.
 #[derive(Debug)]
 pub struct Signer<'k> {
-    /// With these keys.
+    /// The keys.
     pub keys: &'k AwsKeys,
     /// The region.
     pub region: &'k str,
     /// The service.
     pub service: &'k str,
-    /// The present moment.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl Signer<'_> {
-    /// The request with its time, the session's token and the signature over all of its headers.
+    /// Signs a request: adds the time, the session token, and the signature over all of its headers.
     pub fn sign(&self, mut request: Request<Vec<u8>>) -> Result<Request<Vec<u8>>, CloudError> {
         let text = |value: &str| {
             HeaderValue::from_str(value)
@@ -57,7 +57,7 @@ impl Signer<'_> {
         Ok(request)
     }
 
-    /// The address of a question that anybody may ask for a while who sends this header with it.
+    /// Presigns a URL, which is valid for a while together with this header.
     pub(crate) fn presign(
         &self,
         endpoint: &str,
@@ -91,7 +91,7 @@ impl Signer<'_> {
         format!("{endpoint}/?{query}&X-Amz-Signature={signature}")
     }
 
-    /// The signature over a request in its canonical form, at a moment as the service writes it.
+    /// The signature of a canonical request, at a time in the service's format.
     pub fn signature(&self, moment: &str, canonical: &str) -> String {
         let date = moment.get(..8).unwrap_or_default();
         let scope = self.scope(moment);
@@ -114,13 +114,13 @@ impl Signer<'_> {
     }
 }
 
-/// A path is escaped once more than it is in the address.
+/// The canonical path: escaped once more than in the URL.
 fn canonical_path(path: &str) -> String {
     let parts: Vec<String> = path.split('/').map(encoded).collect();
     parts.join("/")
 }
 
-/// The names of all headers, and a line for each, both in the order of names.
+/// The names of all headers, and a line for each, both sorted by name.
 fn canonical_headers(headers: &HeaderMap) -> (String, String) {
     let mut pairs: Vec<(&str, &str)> = headers
         .iter()
@@ -152,7 +152,7 @@ mod tests {
     use super::{AwsKeys, Signer, canonical_path};
     use crate::testing::START;
 
-    /// The examples that AWS publishes for its signature.
+    /// AWS's published examples.
     #[test]
     fn published_examples_come_out() {
         let keys = AwsKeys::new("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "");
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// What Amazon's own library for Go makes of the same keys at the same moment.
+    /// The result of Amazon's library for Go, for the same keys and time.
     #[test]
     fn addresses_are_signed_as_amazons_library_signs_them() {
         for (session, signature) in [

@@ -1,4 +1,4 @@
-//! The Security Token Service: keys for a while, for a role.
+//! The Security Token Service: temporary keys for a role.
 
 use http::{Method, Request};
 
@@ -7,7 +7,7 @@ use crate::{Asking, CloudError, Lasting, form};
 
 const VERSION: &str = "2011-06-15";
 const FORM: &str = "application/x-www-form-urlencoded";
-/// Refusals that Amazon's library knows by type; it says others differently.
+/// Errors that Amazon's library knows by type; the messages of others differ.
 const TYPED: [&str; 7] = [
     "ExpiredTokenException",
     "IDPCommunicationError",
@@ -18,8 +18,7 @@ const TYPED: [&str; 7] = [
     "RegionDisabledException",
 ];
 
-/// The keys of the session in which somebody with a token of a cluster takes on a role. Such a request needs
-/// no signature.
+/// Assumes a role with a service account token. The request needs no signature.
 pub(super) async fn with_web_identity(
     asking: &Asking<'_>,
     endpoint: &str,
@@ -39,7 +38,7 @@ pub(super) async fn with_web_identity(
     read("AssumeRoleWithWebIdentity", &answer, asking)
 }
 
-/// The keys of the session in which somebody with keys takes on a role.
+/// Assumes a role with access keys.
 pub(super) async fn assume_role(
     asking: &Asking<'_>,
     keys: &AwsKeys,

@@ -1,4 +1,4 @@
-//! Where keys come from, and clusters of EKS.
+//! Sources of keys, and clusters of EKS.
 
 use base64::Engine as _;
 use serde_json::json;
@@ -49,7 +49,7 @@ fn keys_are_found_where_amazons_libraries_look() {
 }
 
 #[test]
-fn without_a_region_nobody_is_asked() {
+fn without_a_region_no_request_is_sent() {
     let servers = Servers::default();
     let error = at_once(clouds(&servers, Known::default(), &KEYS).controller().aws("", ""));
     let error = error.expect_err("no region");
@@ -97,7 +97,7 @@ fn a_cluster_is_described_and_its_token_is_a_signed_question() {
     at_once(me.cluster(&query(CLUSTER, "", ""))).expect("kept");
     assert_eq!(servers.asked(), [""; 0]);
 
-    // What is known is not asked for.
+    // Known values are not requested.
     let found = at_once(controller().cluster(&query(CLUSTER, "https://own.test", "pem")));
     let found = found.expect("a way").value;
     assert_eq!((found.address.as_str(), &found.authorities[..]), ("https://own.test", &b"pem"[..]));

@@ -1,5 +1,5 @@
-//! Where a token comes from that nobody names: an application of the environment with its password or its
-//! certificate, a workload with a token of its cluster, the machine.
+//! The default credential chain: an application in the environment with its password or certificate, a workload
+//! with a service account token, a managed identity of the machine.
 
 use http::Method;
 use sluice_base::redacted::Redacted;
@@ -8,7 +8,7 @@ use super::{Application, AzureCredentials, assertion};
 use crate::web::Marking;
 use crate::{Asking, CloudError, Lasting, encoded};
 
-/// A token of who runs here.
+/// A token of this process.
 pub(crate) async fn find(
     asking: &Asking<'_>,
     scope: &str,
@@ -43,7 +43,7 @@ pub(crate) async fn find(
     of_machine(asking, scope, client.unwrap_or_default()).await
 }
 
-/// A token that the machine is given, for one of its identities where it has several.
+/// A token from the metadata service, for one managed identity if there are several.
 pub(crate) async fn of_machine(
     asking: &Asking<'_>,
     scope: &str,

@@ -1,4 +1,4 @@
-//! AKS: where a cluster is; the token for it is one of Azure's own.
+//! AKS: the endpoint of a cluster; its token is an Azure token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 use sluice_base::redacted::Redacted;
 
-use super::AzureWorld;
+use super::AzureEnvironment;
 use crate::cluster::{canonical_address, kubeconfig};
 use crate::{Asking, CloudError, ClusterAccess, ClusterQuery, Lasting, encoded};
 
@@ -16,17 +16,17 @@ pub(crate) const SCOPE: &str = "6dae42f8-4368-4678-94ff-3960e28e3630/.default";
 const CLUSTER: &str = r"(?i)^/subscriptions/([^/]{36})/resourceGroups/([^/]{1,200})/providers/Microsoft\.ContainerService/managedClusters/([^/]{1,200})$";
 const API_VERSION: &str = "2022-04-01";
 
-/// Whether the cluster has to be described: something of its address is not known.
+/// Whether the cluster has to be described, because address or authorities are not known.
 pub(crate) fn is_described(query: &ClusterQuery) -> bool {
     query.address.is_empty() || query.authorities.is_empty()
 }
 
-/// The scope of tokens for whoever describes clusters.
+/// The scope of tokens for the resource manager.
 pub(crate) fn manager_scope(asking: &Asking<'_>) -> Result<String, CloudError> {
-    Ok(format!("{}/.default", AzureWorld::of(asking.environment)?.audience))
+    Ok(format!("{}/.default", AzureEnvironment::of(asking.environment)?.audience))
 }
 
-/// The way into a cluster, with a token for it and, where it has to be described, one to ask for that.
+/// Access to a cluster, with a token for it and, if it has to be described, one for the resource manager.
 pub(crate) async fn access(
     asking: &Asking<'_>,
     token: Lasting<Redacted<String>>,
@@ -48,13 +48,13 @@ pub(crate) async fn access(
     Ok(Lasting { value, until: token.until })
 }
 
-/// Whoever describes resources, asked about one.
+/// The resource manager, for one cluster.
 struct Manager<'a> {
     asking: &'a Asking<'a>,
     token: &'a Redacted<String>,
-    /// The cluster as it was named.
+    /// The cluster's resource id.
     cluster: &'a str,
-    /// Its address there.
+    /// Its URL.
     url: String,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Manager<'a> {
             CloudError(format!("invalid AKS cluster ID: '{cluster}'. must match {CLUSTER}"))
         })?;
         let part = |at| encoded(found.get(at).map_or("", |part| part.as_str()));
-        let manager = AzureWorld::of(asking.environment)?.manager;
+        let manager = AzureEnvironment::of(asking.environment)?.manager;
         let url = format!(
             "{}/subscriptions/{}/resourceGroups/{}/providers/Microsoft.ContainerService/managedClusters/{}",
             manager.trim_end_matches('/'),
@@ -92,7 +92,7 @@ impl<'a> Manager<'a> {
         Err(CloudError(format!("{method} {url}: {}", refused(&answer))))
     }
 
-    /// Address and authorities of the cluster; the address is the one that is wanted, if one is.
+    /// Describes the cluster: address and authorities; the requested address, if there is one.
     async fn describe(&self, wanted: &str) -> Result<(String, Vec<u8>), CloudError> {
         let found = self.ask(Method::GET, "").await;
         let found = found.map_err(|error| error.while_trying("failed to describe AKS cluster"))?;
@@ -141,7 +141,7 @@ impl<'a> Manager<'a> {
     }
 }
 
-/// A refusal in the words of Azure's library, in one line.
+/// The message of Azure's library, in one line.
 fn refused(answer: &Response<Vec<u8>>) -> String {
     let body: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     let code = body.pointer("/error/code").and_then(Value::as_str);

@@ -1,5 +1,5 @@
-//! Credentials that a Secret holds: of an application by its password or its certificate, or the name of one
-//! of the machine's identities.
+//! Credentials in a Secret: an application with its password or certificate, or the name of a managed identity
+//! of the machine.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{Application, assertion};
 use crate::jwt::{pem_blocks, rsa_key, sign};
 use crate::{Asking, CloudError, Lasting};
 
-/// How long a statement holds, in seconds.
+/// The lifetime of an assertion, in seconds.
 const LIFETIME: i64 = 600;
 
-/// Who asks.
+/// The credentials.
 #[derive(Clone)]
 pub enum AzureCredentials {
     /// An application with a password.
@@ -27,9 +27,9 @@ pub enum AzureCredentials {
     /// An application with a certificate.
     #[doc(hidden)]
     Certificate(ApplicationCertificate),
-    /// The identity of the machine with this name.
+    /// A managed identity of the machine.
     Machine {
-        /// The name.
+        /// Its client id.
         client: String,
     },
 }
@@ -50,7 +50,7 @@ pub struct ApplicationCertificate {
     sends_chain: bool,
 }
 
-/// Names what it is, and nothing of it.
+/// Shows the variant only.
 impl fmt::Debug for AzureCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -62,7 +62,7 @@ impl fmt::Debug for AzureCredentials {
 }
 
 impl AzureCredentials {
-    /// Credentials in fields, in the order in which Flux looks; nothing where none are complete.
+    /// Reads credentials from fields, in Flux's order; `None` if none are complete.
     pub fn of(
         field: impl Fn(&str) -> String,
         sends_chain: bool,
@@ -102,7 +102,7 @@ impl AzureCredentials {
         Self::Secret(ApplicationSecret { application, secret: Redacted::new(secret) })
     }
 
-    /// The identity of the machine that is named, if nothing else is.
+    /// The managed identity, if the credentials name one.
     pub fn machine_identity(&self) -> Option<&str> {
         match self {
             Self::Machine { client } => Some(client),
@@ -110,8 +110,7 @@ impl AzureCredentials {
         }
     }
 
-    /// A token for what a scope names. An identity of the machine is not asked for here: it is the
-    /// controllers' own.
+    /// A token for a scope. A managed identity is not handled here: it belongs to the controllers.
     pub async fn token(
         &self,
         asking: &Asking<'_>,
@@ -134,7 +133,7 @@ impl AzureCredentials {
 }
 
 impl ApplicationCertificate {
-    /// That the bearer is the application, signed with its key.
+    /// A client assertion, signed with the application's key.
     fn statement(&self, asking: &Asking<'_>) -> Result<String, CloudError> {
         let leaf = self.chain.first().map_or(&[][..], Vec::as_slice);
         let thumbprint = digest(&SHA1_FOR_LEGACY_USE_ONLY, leaf);

@@ -1,4 +1,4 @@
-//! Where tokens come from, and clusters of AKS.
+//! Sources of tokens, and clusters of AKS.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::{AzureCredentials, AzureWorld, STORAGE};
+use super::{AzureCredentials, AzureEnvironment, STORAGE};
 use crate::testing::{Known, Servers, at_once, clouds, environment};
 use crate::{ClusterQuery, Environment};
 
@@ -164,23 +164,23 @@ fn a_cluster_is_described_with_one_token_and_reached_with_another() {
 
 #[test]
 fn there_is_more_than_one_azure() {
-    let public = AzureWorld::of(&environment(&[])).expect("the public one");
+    let public = AzureEnvironment::of(&environment(&[])).expect("the public one");
     assert_eq!(public.registry_scope(), "https://containerregistry.azure.net/.default");
     for (authority, manager) in [
         ("https://login.chinacloudapi.cn/", "https://management.chinacloudapi.cn"),
         ("https://login.microsoftonline.us/", "https://management.usgovcloudapi.net"),
         ("https://login.microsoftonline.com/", "https://management.azure.com"),
     ] {
-        let world = AzureWorld::of(&environment(&[("AZURE_AUTHORITY_HOST", authority)]));
-        assert_eq!(world.expect("one").manager, manager);
+        let azure = AzureEnvironment::of(&environment(&[("AZURE_AUTHORITY_HOST", authority)]));
+        assert_eq!(azure.expect("one").manager, manager);
     }
     let own = |text: &'static str| {
         let variables = environment(&[("AZURE_ENVIRONMENT_FILEPATH", "/azure.json")]).variables;
-        AzureWorld::of(&Environment { variables, read: Arc::new(|_| Ok(text.to_owned())) })
+        AzureEnvironment::of(&Environment { variables, read: Arc::new(|_| Ok(text.to_owned())) })
     };
-    let world = own(r#"{"resourceManagerEndpoint":"https://m","tokenAudience":"https://a","containerRegistryDNSSuffix":"reg"}"#).expect("one");
-    assert_eq!(world.registry_scope(), "https://m/.default");
-    assert_eq!(world.registry_suffix.as_deref(), Some("reg"));
+    let azure = own(r#"{"resourceManagerEndpoint":"https://m","tokenAudience":"https://a","containerRegistryDNSSuffix":"reg"}"#).expect("one");
+    assert_eq!(azure.registry_scope(), "https://m/.default");
+    assert_eq!(azure.registry_suffix.as_deref(), Some("reg"));
     assert_eq!(
         own("{}").expect_err("incomplete").0,
         "resourceManagerEndpoint and tokenAudience must be set in the environment file"

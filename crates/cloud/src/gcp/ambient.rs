@@ -1,4 +1,4 @@
-//! Where a token comes from that nobody names: a file with credentials that a variable names, or the machine.
+//! The default credentials: a file that a variable names, or the machine.
 
 use serde_json::Value;
 use sluice_base::redacted::Redacted;
@@ -8,7 +8,7 @@ use super::metadata::metadata;
 use super::{GcpCredentials, SCOPES};
 use crate::{Asking, CloudError, Lasting, encoded};
 
-/// A token of who runs here.
+/// A token of this process.
 pub(crate) async fn find(asking: &Asking<'_>) -> Result<Lasting<Redacted<String>>, CloudError> {
     if let Some(path) = asking.environment.get("GOOGLE_APPLICATION_CREDENTIALS") {
         return of_file(asking, path).await;
@@ -21,8 +21,8 @@ pub(crate) async fn find(asking: &Asking<'_>) -> Result<Lasting<Redacted<String>
     token.ok_or_else(|| CloudError("the metadata service answered without a token".to_owned()))
 }
 
-/// A token for credentials in a file: of a service account, of a user, or of a workload elsewhere whose
-/// token lies in another file.
+/// A token for the credentials in a file: of a service account, of a user, or of an external workload with its
+/// token in another file.
 async fn of_file(asking: &Asking<'_>, path: &str) -> Result<Lasting<Redacted<String>>, CloudError> {
     let text = asking.environment.file(path)?;
     let value: Value = serde_json::from_str(&text).unwrap_or_default();

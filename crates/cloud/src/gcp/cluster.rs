@@ -1,4 +1,4 @@
-//! GKE: where a cluster is; the token for it is one of Google's own.
+//! GKE: the endpoint of a cluster; its token is a Google token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::{Asking, CloudError, ClusterAccess, ClusterQuery, Lasting};
 
 const CLUSTER: &str = r"^projects/[^/]{1,200}/locations/[^/]{1,200}/clusters/[^/]{1,200}$";
 
-/// The way into a cluster.
+/// Access to a cluster.
 pub(crate) async fn access(
     asking: &Asking<'_>,
     token: Lasting<Redacted<String>>,
@@ -45,7 +45,7 @@ pub(crate) async fn access(
     Ok(Lasting { value, until: token.until })
 }
 
-/// What GKE says of a cluster.
+/// Describes a cluster.
 async fn describe(
     asking: &Asking<'_>,
     token: &Redacted<String>,

@@ -1,4 +1,4 @@
-//! Credentials that a Secret or a file holds: the key of a service account, or a user's token for a program.
+//! Credentials in a Secret or a file: the key of a service account, or a user's refresh token.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use sluice_base::redacted::Redacted;
 use crate::jwt::{rsa_key, sign};
 use crate::{Asking, CloudError, Lasting};
 
-/// Where tokens are given out, unless the credentials say otherwise.
+/// The default token endpoint.
 const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
-/// How long a statement holds, in seconds.
+/// The lifetime of an assertion, in seconds.
 const LIFETIME: i64 = 3600;
 
-/// Who asks.
+/// The credentials.
 #[derive(Clone)]
 pub struct GcpCredentials(Kind);
 
@@ -25,7 +25,7 @@ enum Kind {
     User { client: String, secret: Redacted<String>, refresh: Redacted<String> },
 }
 
-/// Names what it is, and nothing of it.
+/// Shows the variant only.
 impl fmt::Debug for GcpCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self.0 {
@@ -36,10 +36,10 @@ impl fmt::Debug for GcpCredentials {
 }
 
 impl GcpCredentials {
-    /// Reads credentials as Google writes them into files.
+    /// Parses Google's JSON files.
     pub fn read(text: &[u8]) -> Result<Self, CloudError> {
         let value: Value = serde_json::from_slice(text)
-            // The words of serde would quote what is there.
+            // serde's message would quote the content.
             .map_err(|error| CloudError(format!("invalid JSON at line {}", error.line())))?;
         let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
         match field("type") {
@@ -62,7 +62,7 @@ impl GcpCredentials {
         }
     }
 
-    /// A token for what scopes name.
+    /// A token for scopes.
     pub async fn token(
         &self,
         asking: &Asking<'_>,

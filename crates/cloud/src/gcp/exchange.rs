@@ -1,4 +1,4 @@
-//! A token of somebody else for one of Google's, and that one for a service account's.
+//! Exchanges an external token for a Google token, and that for a service account's.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use sluice_base::redacted::Redacted;
 use super::SCOPES;
 use crate::{Asking, CloudError, Lasting, form};
 
-/// Where tokens are exchanged, and for whom.
+/// The token exchange.
 pub(super) struct Exchange {
     pub(super) url: String,
-    /// Who trusts the other's tokens.
+    /// The audience of the workload identity provider.
     pub(super) audience: String,
     pub(super) subject_token_type: String,
-    /// Where the token of a service account is asked for, unless the first one will do.
+    /// The URL of the service account's token, unless the first token is enough.
     pub(super) impersonated: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Exchange {
         subject_token: &str,
     ) -> Result<Lasting<Redacted<String>>, CloudError> {
         let all = SCOPES.join(" ");
-        // What is only shown for the second token needs no more than that.
+        // A token that is only used to get the second one needs this scope only.
         let scope = if self.impersonated.is_some() { SCOPES[0] } else { all.as_str() };
         let fields = [
             ("audience", self.audience.as_str()),
@@ -68,7 +68,7 @@ async fn impersonate(
     Ok(Lasting { value: Redacted::new(text("accessToken").to_owned()), until })
 }
 
-/// What an answer says, unless it is a refusal; what is refused holds no token.
+/// The JSON of a successful response. The error of another contains no token.
 fn read(answer: &http::Response<Vec<u8>>) -> Result<Value, CloudError> {
     if answer.status().is_success() {
         return Ok(serde_json::from_slice(answer.body()).unwrap_or_default());

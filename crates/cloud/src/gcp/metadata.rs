@@ -1,4 +1,4 @@
-//! What a machine of Google Cloud tells about itself, and about the GKE cluster that it belongs to.
+//! The metadata service of Google Cloud, and the GKE cluster of this machine.
 
 use futures::lock::Mutex;
 use http::Method;
@@ -6,7 +6,7 @@ use http::Method;
 use crate::web::Marking;
 use crate::{Asking, CloudError};
 
-/// Asks the machine.
+/// Requests a value.
 pub(super) async fn metadata(asking: &Asking<'_>, path: &str) -> Result<String, CloudError> {
     let marking = Marking(asking.http);
     let asking = &asking.of_machine(&marking);
@@ -25,7 +25,7 @@ pub(super) async fn metadata(asking: &Asking<'_>, path: &str) -> Result<String, 
     }
 }
 
-/// The GKE cluster that this process runs in, if it does. It does not change, so it is asked for once.
+/// The GKE cluster of this process, if any. Requested once, because it does not change.
 #[derive(Default)]
 pub(crate) struct Gke(Mutex<Option<Place>>);
 
@@ -63,12 +63,12 @@ impl Gke {
         Ok(place)
     }
 
-    /// For whom a token of the cluster is that Google exchanges.
+    /// The audience of service account tokens for Google.
     pub(crate) async fn pool(&self, asking: &Asking<'_>) -> Result<String, CloudError> {
         Ok(format!("{}.svc.id.goog", self.place(asking).await?.project))
     }
 
-    /// Who trusts tokens of the cluster.
+    /// The audience of the cluster's workload identity provider.
     pub(crate) async fn audience(&self, asking: &Asking<'_>) -> Result<String, CloudError> {
         let Place { project, location, name } = self.place(asking).await?;
         Ok(format!(

@@ -1,10 +1,10 @@
-//! Where tokens come from, and clusters of GKE.
+//! Sources of tokens, and clusters of GKE.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::testing::{Hands, Known, START, Servers, at_once, clouds, environment};
+use crate::testing::{Known, START, Servers, TestClock, at_once, clouds, environment};
 use crate::{CacheLimits, Clouds, CloudsParts, ClusterQuery, Environment};
 
 const MACHINE: &str = "GET http://169.254.169.254/computeMetadata/v1/";
@@ -27,7 +27,7 @@ fn with_files(servers: &Servers, files: &[(&'static str, String)]) -> Clouds {
         environment: Environment { variables, read: Arc::new(read) },
         http: Arc::new(servers.clone()),
         accounts: Arc::new(Known::default()),
-        clock: Arc::new(Hands::default()),
+        clock: Arc::new(TestClock::default()),
         limits: CacheLimits::default(),
         allows_accounts: true,
         trusted_hosts: Vec::new(),
@@ -80,7 +80,7 @@ fn tokens_are_found_where_googles_libraries_look() {
 }
 
 #[test]
-fn gke_itself_tells_who_trusts_its_tokens() {
+fn gke_itself_names_the_audience_of_its_tokens() {
     let servers = Servers::default();
     for (path, value) in [
         ("project/project-id", "p"),

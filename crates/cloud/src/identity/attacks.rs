@@ -1,4 +1,4 @@
-//! Attacks: what tenants write into objects does not lead tokens elsewhere, and does not reach those of others.
+//! Attacks: tenants' objects neither send tokens elsewhere nor reach the tokens of others.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::testing::{Known, Servers, at_once, clouds};
 const IRSA: [(&str, &str); 2] =
     [("AWS_ROLE_ARN", "arn:aws:iam::1:role/r"), ("AWS_WEB_IDENTITY_TOKEN_FILE", "/token")];
 
-/// `sts.endpoint` of a Bucket: it only looks like one of STS.
+/// `sts.endpoint` of a Bucket that only looks like one of STS.
 #[test]
 fn only_hosts_of_sts_are_shown_the_token_of_the_pod() {
     let servers = Servers::default();
@@ -61,7 +61,7 @@ fn a_region_is_no_host() {
     }
 }
 
-/// What is kept is found by who asks for what, not by texts that can be written to look alike.
+/// Cache keys depend on identity and purpose, not on texts that can be made to collide.
 #[test]
 fn what_is_kept_for_one_is_not_found_by_the_texts_of_another() {
     let servers = Servers::default();
@@ -91,7 +91,7 @@ fn what_is_kept_for_one_is_not_found_by_the_texts_of_another() {
     assert_eq!(servers.asked().len(), 1, "another scope is another token");
 }
 
-/// What the API server here would take does not leave, whoever asks for it and whatever is known beforehand.
+/// A token that the API server here accepts does not leave, for any identity.
 #[test]
 fn tokens_for_this_cluster_stay_in_it() {
     let clouds = clouds(&Servers::default(), Known::one("me", &[]), &[]);

@@ -1,9 +1,9 @@
-//! Who is given what, in whose words it is refused, and how often a cloud is asked.
+//! Identities: credentials, error messages, and the number of requests to a cloud.
 
 use serde_json::json;
 
 use super::CloudIdentity;
-use crate::testing::{Hands, Known, Servers, at_once, clouds, clouds_at, environment};
+use crate::testing::{Known, Servers, TestClock, at_once, clouds, clouds_at, environment};
 use crate::{CacheLimits, Clouds, CloudsParts};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn session(until: &str) -> String {
     )
 }
 
-/// An account that every cloud knows.
+/// An account with annotations for every cloud.
 fn everybody() -> Known {
     Known::one(
         "me",
@@ -32,7 +32,7 @@ fn everybody() -> Known {
     )
 }
 
-/// Everything can be sent to another thread, also while it is asked for.
+/// All futures are `Send`.
 #[test]
 fn questions_can_be_asked_from_anywhere() {
     fn sendable<T: Send>(_: T) {}
@@ -95,14 +95,14 @@ fn cluster_token(audiences: &[&str]) -> String {
 }
 
 #[test]
-fn what_was_given_is_kept_for_whom_it_was_given_to() {
-    let (servers, hands) = (Servers::default(), Hands::default());
+fn credentials_are_cached_per_identity() {
+    let (servers, clock) = (Servers::default(), TestClock::default());
     servers.put(STS, session("2026-01-01T01:00:00Z"));
     servers.put("POST https://sts.us-east-1.amazonaws.com/", session("2026-01-01T01:00:00Z"));
     let mut accounts = everybody();
     let other = accounts.0.get("me").cloned().expect("there");
     accounts.0.insert("other".to_owned(), other);
-    let clouds = clouds_at(&servers, accounts, &[], &hands);
+    let clouds = clouds_at(&servers, accounts, &[], &clock);
     let asks = |identity: &CloudIdentity, region: &str| {
         at_once(identity.aws(region, "")).expect("keys");
         servers.asked().len()
@@ -114,13 +114,13 @@ fn what_was_given_is_kept_for_whom_it_was_given_to() {
     assert_eq!(asks(&clouds.account("apps", "other", false), "eu-west-1"), 1, "another account");
     assert_eq!(asks(&clouds.account("team", "me", false), "eu-west-1"), 1, "another namespace");
     assert_eq!(asks(&me.clone().for_audiences(vec!["a".to_owned()]), "eu-west-1"), 1);
-    hands.pass(48 * 60);
+    clock.pass(48 * 60);
     servers.put(STS, session("2026-01-01T02:00:00Z"));
     assert_eq!((asks(&me, "eu-west-1"), asks(&me, "eu-west-1")), (1, 0), "before they end");
 }
 
 #[test]
-fn who_may_not_is_told_so_in_flux_words() {
+fn refusals_have_fluxs_messages() {
     let servers = Servers::default();
     let accounts = Known::one("me", &[]);
     let refusal = |identity: &CloudIdentity, cloud: &str| {
@@ -129,23 +129,23 @@ fn who_may_not_is_told_so_in_flux_words() {
             "azure" => at_once(identity.azure("scope")).map(drop),
             _ => at_once(identity.gcp()).map(drop),
         };
-        String::from(error.expect_err("nobody"))
+        String::from(error.expect_err("refused"))
     };
     let clouds_of = |accounts: Known| clouds(&servers, accounts, &[]);
     let clouds = clouds_of(accounts.clone());
     let (me, missing) = (clouds.account("apps", "me", false), clouds.account("apps", "no", false));
-    let whose = "failed to get provider identity from service account 'apps/me' annotations:";
+    let prefix = "failed to get provider identity from service account 'apps/me' annotations:";
     for (identity, cloud, words) in [
         (&missing, "aws", "failed to get service account 'apps/no': serviceaccounts \"no\" not found".to_owned()),
         (&clouds.account("apps", "no", true), "gcp", format!("failed to get service account 'apps/no': {}", super::NO_DEFAULT)),
-        (&me, "aws", format!(r"{whose} invalid eks.amazonaws.com/role-arn annotation: ''. must match ^arn:aws[\w-]*:iam::[0-9]{{1,30}}:role/.{{1,200}}$")),
-        (&me, "azure", format!("{whose} azure tenant ID is not set in the service account annotation azure.workload.identity/tenant-id")),
+        (&me, "aws", format!(r"{prefix} invalid eks.amazonaws.com/role-arn annotation: ''. must match ^arn:aws[\w-]*:iam::[0-9]{{1,30}}:role/.{{1,200}}$")),
+        (&me, "azure", format!("{prefix} azure tenant ID is not set in the service account annotation azure.workload.identity/tenant-id")),
         (&me, "gcp", "failed to get provider audience: failed to get GKE cluster project ID from the metadata service: metadata: GCE metadata \"project/project-id\" not defined".to_owned()),
     ] {
         assert_eq!(refusal(identity, cloud), words);
     }
     for (annotation, value, words) in [
-        ("iam.gke.io/gcp-service-account", "me@evil.test", format!(r"{whose} invalid iam.gke.io/gcp-service-account annotation: 'me@evil.test'. must match ^[a-zA-Z0-9-]{{1,100}}@[a-zA-Z0-9-]{{1,100}}\.iam\.gserviceaccount\.com$")),
+        ("iam.gke.io/gcp-service-account", "me@evil.test", format!(r"{prefix} invalid iam.gke.io/gcp-service-account annotation: 'me@evil.test'. must match ^[a-zA-Z0-9-]{{1,100}}@[a-zA-Z0-9-]{{1,100}}\.iam\.gserviceaccount\.com$")),
         ("gcp.auth.fluxcd.io/workload-identity-provider", "pool", r"failed to get provider audience: invalid gcp.auth.fluxcd.io/workload-identity-provider annotation: 'pool'. must match ^projects/\d{1,30}/locations/global/workloadIdentityPools/[^/]{1,100}/providers/[^/]{1,100}$".to_owned()),
     ] {
         servers.put("GET http://169.254.169.254/computeMetadata/v1/", "x");
@@ -194,7 +194,7 @@ fn the_gate_is_looked_at_when_something_is_asked_for() {
         environment: environment(&[]),
         http: Arc::new(Servers::default()),
         accounts: Arc::new(everybody()),
-        clock: Arc::new(Hands::default()),
+        clock: Arc::new(TestClock::default()),
         limits: CacheLimits::default(),
         allows_accounts: false,
         trusted_hosts: Vec::new(),
@@ -227,7 +227,7 @@ fn the_controllers_show_the_token_of_their_pod() {
             environment: crate::Environment { read: Arc::new(read), ..environment(&[]) },
             http: Arc::new(Servers::default()),
             accounts: Arc::new(everybody()),
-            clock: Arc::new(Hands::default()),
+            clock: Arc::new(TestClock::default()),
             limits: CacheLimits::default(),
             allows_accounts: false,
             trusted_hosts: Vec::new(),

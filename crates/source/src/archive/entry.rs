@@ -1,7 +1,7 @@
-//! One entry of a tar stream with its name, which may stand in records before it: PAX records, or GNU's long names.
+//! One entry of a tar stream with its name, which may be in PAX or GNU records before it.
 //!
-//! The records are read here and not by the library: it takes them in any size, believes the first of two paths where
-//! Go believes the last, and makes a list of every hole of a sparse file.
+//! The records are parsed here because the library accepts them in any size, uses the first of two paths where
+//! Go uses the last, and allocates a list of all holes of a sparse file.
 
 use std::io::{self, Read};
 
@@ -11,20 +11,20 @@ use tar::{Entry, EntryType};
 
 use super::read::ArchiveError;
 
-/// Bytes of one record before an entry; Go takes as many.
+/// The maximum size of a record before an entry, as in Go.
 const LARGEST_RECORD: u64 = 1 << 20;
 
-/// What the records before an entry say about it.
+/// The attributes from records before an entry.
 #[derive(Default)]
 pub(super) struct Records {
-    /// GNU's long name, which is stronger than PAX.
+    /// GNU's long name, which takes precedence over PAX.
     long_name: Option<Vec<u8>>,
     pax_path: Option<Vec<u8>>,
     pax_size: Option<u64>,
 }
 
 impl Records {
-    /// Reads an entry that describes the one after it. `false` if it is an entry of its own.
+    /// Reads a record entry. Returns `false` for a regular entry.
     pub(super) fn take<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> Result<bool, ArchiveError> {
         match entry.header().entry_type() {
             EntryType::GNULongName => {
@@ -44,7 +44,7 @@ impl Records {
         Ok(true)
     }
 
-    /// `LENGTH KEY=VALUE\n`, one after another; of two with the same key the last counts, and an empty one says nothing.
+    /// Parses `LENGTH KEY=VALUE\n` records; the last of equal keys counts, and an empty value is ignored.
     fn read_pax(&mut self, mut data: &[u8]) -> Result<(), ArchiveError> {
         while !data.is_empty() {
             let (record, rest) = split_record(data).ok_or_else(invalid)?;
@@ -66,10 +66,10 @@ impl Records {
         Ok(())
     }
 
-    /// The name of an entry, and an end to what was said about it.
+    /// The name of an entry; clears the attributes.
     pub(super) fn name<R: Read>(&mut self, entry: &Entry<'_, R>) -> Result<String, ArchiveError> {
         let said = std::mem::take(self);
-        // Readers that disagree about a size see different files in the same archive.
+        // If two readers disagreed about a size, they would see different files in the same archive.
         let size = entry.header().entry_size().map_err(ArchiveError::Malformed)?;
         if said.pax_size.is_some_and(|said| said != size) {
             return Err(invalid());
@@ -86,7 +86,7 @@ impl Records {
     }
 }
 
-/// A record without its length, and what follows it.
+/// A record without its length, and the rest.
 fn split_record(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = data.iter().take(20).position(|byte| *byte == b' ')?;
     let length: usize = std::str::from_utf8(data.get(..space)?).ok()?.parse().ok()?;
@@ -102,8 +102,7 @@ fn read_record<R: Read>(entry: &mut Entry<'_, R>) -> Result<Vec<u8>, ArchiveErro
     read_exactly(entry, size).map(Vec::from)
 }
 
-/// The content of a file, in no more memory than it needs. The claimed size is not believed: memory grows with what
-/// comes.
+/// Reads the content of a file. The claimed size is not trusted: memory grows with what is read.
 pub(super) fn read_content<R: Read>(
     entry: &mut Entry<'_, R>,
     largest: u64,

@@ -1,5 +1,5 @@
-//! Unpacking what others packed: nothing leaves the tree, no link is followed, and a bomb is
-//! refused before it grows.
+//! Unpacks untrusted archives: paths cannot leave the tree, links are not followed, and decompression bombs
+//! are rejected early.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,19 +12,19 @@ use super::entry::{Records, read_content};
 use super::write::write_over;
 use crate::tree::{Node, SourceTree, TreeError};
 
-/// How far an archive may grow.
+/// The limits of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchiveLimits {
     /// Bytes of the unpacked tar stream.
     pub unpacked: u64,
-    /// Entries of any kind. What they make has the limits of every tree.
+    /// Entries of any kind. The resulting tree has limits of its own.
     pub entries: usize,
-    /// Unpacked bytes for each packed one. Small archives may have more, see [`Self::RATIO_FREE`].
+    /// Unpacked bytes per packed byte. Small archives may exceed it, see [`Self::RATIO_FREE`].
     pub ratio: u64,
 }
 
 impl ArchiveLimits {
-    /// Up to here the ratio is not looked at: a few empty files compress a thousandfold.
+    /// The unpacked size below which the ratio is not checked: a few empty files compress a thousandfold.
     pub const RATIO_FREE: u64 = 16 << 20;
 }
 
@@ -33,7 +33,7 @@ impl Default for ArchiveLimits {
         Self {
             unpacked: TreeLimits::DEFAULT.content,
             entries: TreeLimits::DEFAULT.nodes,
-            // Manifests pack to a tenth, generated ones to a thirtieth.
+            // Manifests compress to a tenth, generated ones to a thirtieth.
             ratio: 50,
         }
     }
@@ -42,25 +42,25 @@ impl Default for ArchiveLimits {
 /// Why an archive was not unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The bytes are no archive, or it ends early.
-    #[error("tar error: {}", words(.0))]
+    /// Not an archive, or truncated.
+    #[error("tar error: {}", message(.0))]
     Malformed(io::Error),
-    /// The bytes are not packed at all.
+    /// Not compressed.
     #[error("requires gzip-compressed body: {0}")]
     NotPacked(&'static str),
-    /// It would grow beyond a limit.
+    /// It exceeds a limit.
     #[error("the archive exceeds the limit of {limit} {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The limited quantity.
         what: &'static str,
-        /// How much there may be.
+        /// The limit.
         limit: u64,
     },
-    /// A file with holes: they cost nothing in the archive and everything in memory.
+    /// A sparse file: its holes take no space in the archive but do in memory.
     #[error("tar error: sparse files are not supported")]
     Sparse,
-    /// An entry's path leads elsewhere, or cannot be.
-    #[error("{}", entry_words(.0))]
+    /// The path of an entry is invalid or leaves the tree.
+    #[error("{}", entry_message(.0))]
     Entry(TreeError),
     /// The directory could not be written.
     #[error("cannot write {path:?}")]
@@ -73,17 +73,17 @@ pub enum ArchiveError {
     },
 }
 
-/// Unpacks `gzip(tar)` into memory. Links and special files are left out.
+/// Unpacks `gzip(tar)` into memory. Links and special files are skipped.
 pub fn unpack(packed: &[u8], limits: ArchiveLimits) -> Result<SourceTree, ArchiveError> {
     check_header(packed)?;
     let by_ratio = (packed.len() as u64).saturating_mul(limits.ratio);
     let ceiling = limits.unpacked.min(by_ratio.max(ArchiveLimits::RATIO_FREE));
     let limits = ArchiveLimits { unpacked: ceiling, ..limits };
-    // Some packers write one member for each file, or for each block.
+    // Some tools write a gzip member for each file or block.
     unpack_tar(MultiGzDecoder::new(packed), limits)
 }
 
-/// Whether the bytes begin as packed ones do.
+/// Checks the gzip header.
 fn check_header(packed: &[u8]) -> Result<(), ArchiveError> {
     match packed {
         [0x1f, 0x8b, 8, _, _, _, _, _, _, _, ..] => Ok(()),
@@ -93,8 +93,8 @@ fn check_header(packed: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// What Go's readers say about bytes that end early or are no archive.
-fn words(error: &io::Error) -> &'static str {
+/// Go's messages for truncated or invalid archives.
+fn message(error: &io::Error) -> &'static str {
     let text = error.to_string();
     if error.kind() == io::ErrorKind::UnexpectedEof || text.contains("failed to read entire block")
     {
@@ -108,7 +108,7 @@ fn words(error: &io::Error) -> &'static str {
     }
 }
 
-fn entry_words(error: &TreeError) -> String {
+fn entry_message(error: &TreeError) -> String {
     match error {
         TreeError::Path(path) => {
             format!("tar contained invalid name error {:?}", shortened(path))
@@ -127,29 +127,29 @@ impl From<TreeError> for ArchiveError {
     }
 }
 
-/// Unpacks a plain tar stream into memory, with the same care.
+/// Unpacks a tar stream into memory, with the same limits.
 pub fn unpack_tar(stream: impl Read, limits: ArchiveLimits) -> Result<SourceTree, ArchiveError> {
     let mut archive = Archive::new(Bounded { stream, left: limits.unpacked, over: false });
     let outcome = unpack_entries(&mut archive, limits);
     let mut rest = archive.into_inner();
-    // What follows the last entry is read too: only there a compressed stream tells its checksum.
+    // The rest is read too: the checksum of a compressed stream is at its end.
     let outcome = outcome.and_then(|tree| {
         match io::copy(&mut rest, &mut io::sink()) {
-            // Bytes behind the last member that are no member are of no interest, as in Go.
+            // As in Go, trailing bytes that are not a gzip member are ignored.
             Err(error) if !error.to_string().contains("invalid gzip header") => {
                 Err(ArchiveError::Malformed(error))
             }
             _ => Ok(tree),
         }
     });
-    // The bound shows as an ordinary read error; what it was is known here.
+    // Exceeding the bound appears as a read error; here it gets its own error.
     if rest.over {
         return Err(ArchiveError::TooLarge { what: "unpacked bytes", limit: limits.unpacked });
     }
     outcome
 }
 
-/// Unpacks `gzip(tar)` into a directory of the disk, over the files that are there. No link there is followed.
+/// Unpacks `gzip(tar)` over the files of a directory. Links in the directory are not followed.
 pub fn unpack_over(
     packed: &[u8],
     limits: ArchiveLimits,
@@ -193,8 +193,8 @@ fn unpack_entries<R: Read>(
     Ok(tree)
 }
 
-/// The path inside the tree; nothing for the root itself. `..` and absolute paths are refused
-/// rather than bent into the tree: nobody who packs honestly writes them.
+/// The path inside the tree; `None` for the root itself. `..` and absolute paths are errors, not
+/// normalised: no honest tool writes them.
 fn clean(raw: &str) -> Result<Option<String>, TreeError> {
     if raw.starts_with('/') || raw.split('/').any(|part| part == "..") {
         return Err(TreeError::Path(raw.to_owned()));
@@ -203,7 +203,7 @@ fn clean(raw: &str) -> Result<Option<String>, TreeError> {
     Ok((!parts.is_empty()).then(|| parts.join("/")))
 }
 
-/// A reader that fails once more than a number of bytes came through.
+/// A reader that fails after a number of bytes.
 struct Bounded<R> {
     stream: R,
     left: u64,

@@ -1,4 +1,4 @@
-//! Archives there and back, and archives that want to do harm.
+//! Round trips, and hostile archives.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -17,7 +17,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes it")
 }
 
-/// A tar of one entry whose name is written as it is, which the library would refuse to do.
+/// A tar of one entry with a name that the library would reject.
 fn raw_entry(name: &str, kind: EntryType, content: &[u8]) -> Vec<u8> {
     let mut header = Header::new_ustar();
     header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
@@ -56,7 +56,7 @@ fn an_archive_has_fixed_modes_no_times_and_the_order_of_a_walk() {
 fn a_skipped_directory_does_not_take_its_files_along() {
     let packed = pack(&tree(&[("a/x", ""), ("b", "")]), |path, _| path == "a").expect("packs");
     let back = unpack(&packed, ArchiveLimits::default()).expect("unpacks");
-    // Unpacking makes the directory anew for the file in it.
+    // Unpacking creates the directory of the file.
     assert_eq!(back.iter().map(|(path, _)| path).collect::<Vec<_>>(), ["a", "a/x", "b"]);
 }
 
@@ -169,7 +169,7 @@ fn members_of_gzip_are_read_as_one_stream() {
         let tree = unpack(&packed, ArchiveLimits::default()).expect("unpacks");
         assert_eq!(tree.read("a").map(|it| &it[..]), Some(&b"some text"[..]));
     }
-    // The bound is for all members together.
+    // The limit is for all members together.
     let zeros = gzip(&vec![0; 1 << 20]);
     let bomb = [gzip(&whole[..512]), zeros.repeat(20)].concat();
     let outcome = unpack(&bomb, ArchiveLimits { unpacked: 1 << 20, ..ArchiveLimits::default() });

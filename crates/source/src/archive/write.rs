@@ -1,5 +1,5 @@
-//! Writing a tree over a directory of the disk. Nothing that is there is followed: not a link in the place of a file,
-//! not one in the place of a directory, not the other names of a file.
+//! Writes a tree over a directory of the disk. Existing links are not followed, neither in place of a file nor of a
+//! directory, and hard links are broken.
 
 use std::fs::FileType;
 use std::io::{self, Write as _};
@@ -9,12 +9,12 @@ use super::Modes;
 use super::read::ArchiveError;
 use crate::tree::{Node, SourceTree};
 
-/// Writes files and directories; links of the tree are left out. The directory itself may be a link, as it is the
+/// Writes files and directories; links of the tree are skipped. The directory itself may be a link, as it is the
 /// user's choice.
 pub(super) fn write_over(tree: &SourceTree, directory: &Path) -> Result<(), ArchiveError> {
     let failed = |path: &str, source| ArchiveError::Write { path: path.to_owned(), source };
     std::fs::create_dir_all(directory).map_err(|source| failed("", source))?;
-    // A directory comes before what is in it, so that every part of a path has been looked at when a file is written.
+    // A directory comes before its content, so every parent has been checked when a file is written.
     for (path, node) in tree.iter() {
         let target = directory.join(path);
         let written = match node {
@@ -27,7 +27,7 @@ pub(super) fn write_over(tree: &SourceTree, directory: &Path) -> Result<(), Arch
     Ok(())
 }
 
-/// What stands at a path, itself and not what it leads to.
+/// The type of a path, not following links.
 fn standing(path: &Path) -> io::Result<Option<FileType>> {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata.file_type())),
@@ -48,7 +48,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes the name away from what is there and makes a new file, which fails if anything came in between.
+/// Removes the existing name and creates a new file, which fails if another one appears in between.
 fn replace_file(path: &Path, content: &[u8], executable: bool) -> io::Result<()> {
     match standing(path)? {
         None => {}

@@ -1,9 +1,9 @@
-//! Digests of content, written `<algorithm>:<hex>`.
+//! Digests, written `<algorithm>:<hex>`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How content is hashed.
+/// A hash algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum DigestAlgorithm {
     /// The default.
@@ -17,25 +17,25 @@ pub enum DigestAlgorithm {
     Blake3,
 }
 
-/// A digest that could have been made by its algorithm.
+/// A digest with a valid length for its algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
     algorithm: DigestAlgorithm,
     hex: String,
 }
 
-/// A text that is no digest.
+/// Why a text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// The algorithm is none of ours.
+    /// An unsupported algorithm.
     #[error("unsupported digest algorithm {0:?}")]
     Algorithm(String),
-    /// It lacks the colon, or what follows is not the hex text of that algorithm.
+    /// No colon, or an invalid hex text for that algorithm.
     #[error("invalid digest {0:?}")]
     Format(String),
 }
 
-/// Hashes what comes in pieces.
+/// Hashes content in chunks.
 pub struct Hasher {
     algorithm: DigestAlgorithm,
     state: State,
@@ -78,7 +78,7 @@ impl FromStr for DigestAlgorithm {
 }
 
 impl Digest {
-    /// The digest of a content.
+    /// Computes the digest of content.
     pub fn of(algorithm: DigestAlgorithm, content: &[u8]) -> Self {
         let mut hasher = Hasher::new(algorithm);
         hasher.update(content);
@@ -95,7 +95,7 @@ impl Digest {
         &self.hex
     }
 
-    /// Whether this is the digest of a content.
+    /// Whether this is the digest of the content.
     pub fn matches(&self, content: &[u8]) -> bool {
         Self::of(self.algorithm, content) == *self
     }
@@ -123,7 +123,7 @@ impl FromStr for Digest {
 }
 
 impl Hasher {
-    /// Begins.
+    /// A hasher without input.
     pub fn new(algorithm: DigestAlgorithm) -> Self {
         let state = match algorithm {
             DigestAlgorithm::Sha256 => ring_state(&ring::digest::SHA256),
@@ -134,7 +134,7 @@ impl Hasher {
         Self { algorithm, state }
     }
 
-    /// Takes the next piece.
+    /// Adds a chunk.
     pub fn update(&mut self, piece: &[u8]) {
         match &mut self.state {
             State::Ring(context) => context.update(piece),
@@ -144,7 +144,7 @@ impl Hasher {
         }
     }
 
-    /// The digest of all pieces.
+    /// The digest of all chunks.
     pub fn finish(self) -> Digest {
         let hex = match self.state {
             State::Ring(context) => hex(context.finish().as_ref()),

@@ -1,4 +1,4 @@
-//! Revisions in the forms that Flux writes, and the older ones it still compares with.
+//! Revisions in Flux's formats, and the older ones that it still compares with.
 
 use std::fmt;
 
@@ -37,13 +37,13 @@ impl Revision {
         }
     }
 
-    /// The bare hash, without its algorithm.
+    /// The hash without its algorithm.
     pub fn hash(&self) -> &str {
         let after = |separator| self.0.rsplit_once(separator).map(|(_, hash)| hash);
         after(':').or_else(|| after('/')).unwrap_or(&self.0)
     }
 
-    /// The present form of a revision in the form of before 2023 (`main/<sha>`, `HEAD/<sha>`).
+    /// Converts a revision of before 2023 (`main/<sha>`, `HEAD/<sha>`) to the current format.
     #[must_use]
     pub fn normalized(&self) -> Self {
         if self.0.is_empty() || self.0.contains(':') {
@@ -54,7 +54,7 @@ impl Revision {
         Self::of(self.pointer(), &format!("{algorithm}:{hash}"))
     }
 
-    /// Whether both name the same, whichever form each has.
+    /// Whether both are the same revision, in any format.
     pub fn is_same(&self, other: &Self) -> bool {
         self.normalized() == other.normalized()
     }

@@ -18,29 +18,29 @@ use super::pages::{self, Page};
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
 
-/// Where credentials come from.
+/// The source of credentials.
 pub(super) enum Access {
-    /// A key or a token that is given.
+    /// A given key or token.
     Given(Arc<AzureCredential>),
-    /// A token that is asked for, once.
+    /// A token that is requested on first use.
     Asked(Box<Asked>, OnceCell<Arc<AzureCredential>>),
 }
 
-/// Who asks for a token.
+/// How to request a token.
 pub(super) enum Asked {
-    /// Somebody whom Azure may know.
+    /// By a cloud identity.
     Identity(CloudIdentity),
-    /// Whoever a Secret names, by the way of an identity.
+    /// By the credentials of a Secret, with the identity's network.
     Secret(AzureCredentials, CloudIdentity),
 }
 
 impl Access {
-    /// A token that is asked for when it is needed.
+    /// A token that is requested on first use.
     pub(super) fn asked(asked: Asked) -> Self {
         Self::Asked(Box::new(asked), OnceCell::new())
     }
 
-    /// Whether the token is one of an identity, or of the machine, and not of somebody whom a Secret proves.
+    /// Whether the token is one of a cloud identity, not one that a Secret's credentials prove.
     pub(super) fn is_of_controllers(&self) -> bool {
         match self {
             Self::Given(_) => false,
@@ -73,7 +73,7 @@ impl Access {
 /// A container.
 pub(super) struct Container {
     pub(super) wire: Wire,
-    /// The address of the container.
+    /// The URL of the container.
     pub(super) base: String,
     pub(super) account: String,
     pub(super) access: Access,
@@ -162,7 +162,7 @@ impl BucketReader for Container {
             }
             match answer.header("x-ms-error-code") {
                 "ContainerNotFound" => Ok(false),
-                // What a token for one container is told about another.
+                // The error of a token that is for another container.
                 "AuthenticationFailed" => Err(BucketError(format!(
                     "the specified bucket name may be incorrect, nonexistent, or the caller might lack sufficient permissions to access it: {}",
                     refused(&answer)
@@ -201,7 +201,7 @@ impl BucketReader for Container {
     }
 }
 
-/// An etag as answers about single blobs write it; listings leave the quotes out.
+/// An etag with quotes, as in responses about single blobs; listings omit them.
 fn quoted(etag: &str) -> String {
     if etag.is_empty() || etag.starts_with('"') { etag.to_owned() } else { format!("\"{etag}\"") }
 }

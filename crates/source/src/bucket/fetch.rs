@@ -1,4 +1,4 @@
-//! A bucket as a tree of files: what is there is asked first, and fetched only if it is another revision.
+//! Fetches a bucket as a tree of files: lists it first, and downloads only a new revision.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,38 +12,38 @@ use super::{BucketError, BucketReader, Listed, Object};
 use crate::ignore::{self, Rules};
 use crate::tree::{Node, SourceTree};
 
-/// The object with patterns of what to leave out.
+/// The object with ignore patterns.
 const IGNORE_FILE: &str = ".sourceignore";
-/// How many objects are fetched at a time.
+/// The number of concurrent downloads.
 const AT_A_TIME: usize = 32;
-/// How many bytes of objects are taken.
+/// The maximum size of all objects.
 const LARGEST: u64 = 1 << 30;
 
-/// What is wanted of a bucket.
+/// What to fetch from a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BucketQuery {
     /// Its name, for messages.
     pub bucket: String,
-    /// Only keys that begin with this.
+    /// The prefix of keys.
     pub prefix: String,
-    /// Patterns of what to leave out, stronger than those in the bucket.
+    /// Ignore patterns, which take precedence over those in the bucket.
     pub ignore: Option<String>,
-    /// The revision that is there already.
+    /// The current revision.
     pub known: Option<String>,
-    /// How long finding out what is there may take, and fetching it again as long.
+    /// The timeout of the listing, and again of the downloads.
     pub timeout: Duration,
 }
 
-/// What became of it.
+/// The result of a fetch.
 #[derive(Debug, Clone)]
 pub struct FetchedBucket {
-    /// What is in the bucket.
+    /// The index of the bucket.
     pub index: BucketIndex,
-    /// The files; nothing where the revision is the known one.
+    /// The files; `None` if the revision is the current one.
     pub files: Option<SourceTree>,
 }
 
-/// Looks into a bucket, and fetches what is in it if that is news.
+/// Lists a bucket, and downloads its files if the revision is new.
 pub async fn fetch(
     reader: &dyn BucketReader,
     query: &BucketQuery,
@@ -62,7 +62,7 @@ pub async fn fetch(
     Ok(FetchedBucket { index, files: Some(files) })
 }
 
-/// What is in the bucket, less what is to be ignored. The file with patterns, if there is one, goes along.
+/// Lists the bucket without ignored keys. Also returns the file with ignore patterns, if there is one.
 async fn survey(
     reader: &dyn BucketReader,
     query: &BucketQuery,
@@ -110,7 +110,7 @@ async fn survey(
     Ok((index, kept))
 }
 
-/// Fetches all objects; the index gets the etags that were really read.
+/// Downloads all objects; the index gets the etags that were actually read.
 async fn fetch_all(
     reader: &dyn BucketReader,
     listed: &[Listed],
@@ -144,16 +144,16 @@ async fn fetch_all(
     }
 }
 
-/// Words without the parameters of the addresses in them, made just as Flux makes them: it takes an address
-/// to reach up to the next space, a quote behind it included.
+/// Removes the queries of URLs in a text exactly as Flux does: a URL reaches up to the next space,
+/// including a quote after it.
 fn without_queries(words: &str) -> String {
     let mut out = words.to_owned();
-    for address in words.split_whitespace().filter_map(|word| {
-        let at = word.find("http://").or_else(|| word.find("https://"))?;
-        word.get(at..)
+    for address in words.split_whitespace().filter_map(|part| {
+        let at = part.find("http://").or_else(|| part.find("https://"))?;
+        part.get(at..)
     }) {
         let host = address.split("://").nth(1).and_then(|rest| rest.split(['/', '?']).next());
-        // A host with a quote in it is none.
+        // A host cannot contain a quote.
         if host.is_none_or(|host| host.contains('"')) {
             continue;
         }
@@ -163,15 +163,15 @@ fn without_queries(words: &str) -> String {
         };
         let Some(last) = address.chars().last() else { continue };
         let start = address.strip_suffix(last).unwrap_or(address);
-        let mut told = String::with_capacity(out.len());
+        let mut cleaned = String::with_capacity(out.len());
         let mut rest = out.as_str();
         while let Some((before, after)) = rest.split_once(start) {
-            told.push_str(before);
-            told.push_str(&shown);
+            cleaned.push_str(before);
+            cleaned.push_str(&shown);
             rest = after.trim_start_matches(last);
         }
-        told.push_str(rest);
-        out = told;
+        cleaned.push_str(rest);
+        out = cleaned;
     }
     out
 }
@@ -183,7 +183,7 @@ async fn get<'a>(
     (object, reader.get(object, LARGEST).await)
 }
 
-/// Puts a file where its key says, but never outside of the tree.
+/// Inserts a file at the path of its key, never outside of the tree.
 fn insert(files: &mut SourceTree, key: &str, content: bytes::Bytes) -> Result<(), BucketError> {
     let mut parts: Vec<&str> = Vec::new();
     for part in key.split('/') {

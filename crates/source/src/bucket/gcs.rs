@@ -1,4 +1,4 @@
-//! Google Cloud Storage, by its JSON API: its etags are the ones that Flux makes revisions of.
+//! Google Cloud Storage, by its JSON API, because Flux's revisions use that API's etags.
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -17,24 +17,24 @@ use super::pages::{self, Page};
 use super::wire::{Answer, LARGEST_PAGE, Wire, request};
 use super::{BucketError, BucketReader, Listed, Object, encoded, is_addressable, query};
 
-/// What tokens for a Secret's service account are good for.
+/// The scope of tokens for a Secret's service account.
 const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
 
-/// What a token is asked for with.
+/// How to request a token.
 pub(super) enum Credentials {
     /// An identity of Google Cloud.
     Identity(CloudIdentity),
-    /// The service account of a Secret, by the way of an identity.
+    /// The service account of a Secret, with the identity's network.
     Secret(GcpCredentials, CloudIdentity),
 }
 
 /// A bucket of Google's.
 pub(super) struct Gcs {
     wire: Wire,
-    /// The address of the bucket's resource.
+    /// The URL of the bucket resource.
     base: String,
     teller: Credentials,
-    /// What requests bear, once it was asked for.
+    /// The `Authorization` header, requested on first use.
     bearer: OnceCell<HeaderValue>,
 }
 
@@ -157,7 +157,7 @@ impl BucketReader for Gcs {
     }
 }
 
-/// A refusal as Google's own client words it.
+/// The error message of Google's client.
 fn refused(answer: &Answer) -> BucketError {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is in a bucket, as keys and etags; its digest is the revision.
+//! The index of a bucket: keys and etags. Its digest is the revision.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ pub struct BucketIndex {
 }
 
 impl BucketIndex {
-    /// Notes the etag of a key, or another one.
+    /// Sets the etag of a key.
     pub fn set(&mut self, key: &str, etag: &str) {
         self.etags.insert(key.to_owned(), etag.to_owned());
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub fn remove(&mut self, key: &str) {
         self.etags.remove(key);
     }
@@ -31,7 +31,7 @@ impl BucketIndex {
         self.etags.is_empty()
     }
 
-    /// The digest over a line of key and etag for each, in the order of the keys.
+    /// The digest over the lines of keys and etags, sorted by key.
     pub fn digest(&self, algorithm: DigestAlgorithm) -> Digest {
         let mut hasher = Hasher::new(algorithm);
         for (key, etag) in &self.etags {
@@ -40,7 +40,7 @@ impl BucketIndex {
         hasher.finish()
     }
 
-    /// Whether a revision is the digest of this.
+    /// Whether a revision is the digest of this index.
     pub fn is_at(&self, revision: &str) -> bool {
         revision.parse::<Digest>().is_ok_and(|known| self.digest(known.algorithm()) == known)
     }

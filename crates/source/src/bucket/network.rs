@@ -1,4 +1,4 @@
-//! Real object stores: which protocol a host speaks, and where its credentials come from.
+//! Object stores on the network: the protocol and the credentials of each provider.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const GOOGLE: &str = "https://storage.googleapis.com";
 
 type Data = SecretData;
 
-/// Reaches object stores over the network.
+/// Opens object stores over the network.
 #[derive(Clone)]
 pub struct BucketNetwork {
     network: Network,
@@ -121,13 +121,13 @@ impl BucketNetwork {
     }
 }
 
-/// Whether what a cloud gives to an identity may go to an address of a tenant's choice, the way it would go.
+/// Fails if a cloud token may not be sent to an address of a tenant's choice, over its proxy.
 fn check_carrier(
     address: &BucketAddress,
     service: CloudService,
     target: &str,
 ) -> Result<(), BucketError> {
-    // Taken apart as it is when it is connected to.
+    // Parsed as it is when connecting.
     let uri: http::Uri = target
         .parse()
         .map_err(|error| BucketError(format!("failed to parse '{target}': {error}")))?;
@@ -143,16 +143,19 @@ fn check_carrier(
     address.http.tls.check_for_cloud().map_err(|error| BucketError(error.to_string()))
 }
 
-/// Whom the cloud may know.
+/// The cloud identity of an address.
 fn identity_of(address: &BucketAddress) -> Result<&CloudIdentity, BucketError> {
-    address.identity.as_ref().ok_or_else(|| BucketError::new("there is nobody to ask a cloud as"))
+    address
+        .identity
+        .as_ref()
+        .ok_or_else(|| BucketError::new("no cloud identity is configured for the bucket"))
 }
 
-/// What a Secret gives, in the order in which Flux looks; who is known otherwise where it gives nothing.
+/// The credentials in a Secret, in Flux's order of precedence; those of the identity if it has none.
 fn azure_access(address: &BucketAddress, name: &str, data: &Data) -> Result<Access, BucketError> {
     let has = |field: &str| data.get(field).is_some_and(|value| !value.is_empty());
     let value = |field: &str| text(data, field);
-    // An application of old is named by fields that Secrets of buckets do not have.
+    // The fields of legacy applications are not supported in Secrets of buckets.
     let field = |field: &str| match field {
         "tenant" | "appId" | "password" => String::new(),
         known => value(known),
@@ -204,7 +207,7 @@ fn text(data: &Data, field: &str) -> String {
     data.get(field).map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
 }
 
-/// The keys in a Secret; empty ones mean that nothing is signed.
+/// The keys in a Secret; with empty ones requests are not signed.
 fn keys(name: &str, data: &Data) -> Result<Option<AwsCredential>, BucketError> {
     let (key_id, secret_key) = (text(data, "accesskey"), text(data, "secretkey"));
     if key_id.is_empty() || secret_key.is_empty() {
@@ -218,7 +221,7 @@ fn keys(name: &str, data: &Data) -> Result<Option<AwsCredential>, BucketError> {
     Ok(Some(AwsCredential { key_id, secret_key, token: None }))
 }
 
-/// The storage account: the first label of the host, or the first part of the path below an IP address.
+/// The storage account: the first label of the host, or the first path segment after an IP address.
 fn account_of(endpoint: &str) -> String {
     let Ok(url) = Url::parse(endpoint) else { return String::new() };
     let mut labels = url.domain().unwrap_or_default().split('.');

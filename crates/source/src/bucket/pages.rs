@@ -1,21 +1,21 @@
-//! Listings come in pages; all of them make one list, if there is an end to them.
+//! Joins the pages of a listing, within limits.
 
 use sluice_base::limits::{TreeLimits, shortened};
 
 use super::{BucketError, Listed};
 
-/// How many objects a bucket may have.
+/// The maximum number of objects in a bucket.
 const MOST_OBJECTS: usize = 200_000;
 
 /// One page of a listing.
 pub(super) struct Page {
-    /// What is on it.
+    /// Its objects.
     pub(super) listed: Vec<Listed>,
-    /// What the next one is asked for with; nothing, or nothing in it, on the last.
+    /// The token of the next page; absent or empty on the last.
     pub(super) next: Option<String>,
 }
 
-/// All pages of a listing, asked for one after the other; the first one with nothing.
+/// All pages of a listing, requested in sequence; the first without a token.
 pub(super) async fn all<F>(page: impl Fn(Option<String>) -> F) -> Result<Vec<Listed>, BucketError>
 where
     F: Future<Output = Result<Page, BucketError>>,
@@ -42,8 +42,8 @@ where
     }
 }
 
-/// Bytes that a listed object takes. Keys become paths only if nothing ignores them, so that names in them are not
-/// judged here.
+/// The size of a listed object's entry. Path segments are not validated here, because ignored keys never become
+/// paths.
 fn weigh(object: &Listed) -> Result<u64, BucketError> {
     let Listed { key, etag, generation } = object;
     let generation = generation.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! S3's protocol: Amazon's own and everything that speaks like it.
+//! S3's protocol: Amazon's own and compatible stores.
 
 use std::sync::Arc;
 
@@ -18,31 +18,31 @@ use super::{
     BucketAddress, BucketError, BucketReader, Listed, Object, encoded, is_addressable, query, sts,
 };
 
-/// The region of hosts that know none.
+/// The default region.
 const REGION: &str = "us-east-1";
-/// Codes of refusals that leave it open where the bucket is.
-const UNTOLD: [&str; 3] = ["AuthorizationHeaderMalformed", "InvalidRegion", "AccessDenied"];
-/// Hosts that take the bucket's name into theirs.
+/// Error codes that do not reveal the bucket's region.
+const WITHOUT_REGION: [&str; 3] = ["AuthorizationHeaderMalformed", "InvalidRegion", "AccessDenied"];
+/// Hosts with the bucket as a subdomain.
 const VIRTUAL: [&str; 3] = [".amazonaws.com", ".amazonaws.com.cn", ".aliyuncs.com"];
 
 /// A bucket of S3.
 pub(super) struct S3 {
     wire: Wire,
-    /// The address of the bucket, with a slash at its end.
+    /// The URL of the bucket, with a final slash.
     base: String,
-    /// Where the bucket is, once it is known.
+    /// The bucket's region, looked up on first use.
     region: OnceCell<String>,
     login: Login,
     credential: OnceCell<Option<Arc<AwsCredential>>>,
 }
 
-/// Where the keys come from.
+/// The source of access keys.
 pub(super) enum Login {
-    /// Nothing is signed.
+    /// Requests are not signed.
     Anonymous,
-    /// They are there.
+    /// Given keys.
     Keys(Arc<AwsCredential>),
-    /// They are given for a while, in exchange for a name and a password of LDAP.
+    /// Temporary keys for a name and password of LDAP.
     Ldap {
         /// Reaches the service.
         service: Wire,
@@ -55,16 +55,16 @@ pub(super) enum Login {
     },
 }
 
-/// The name of the host that is asked, without the bucket's.
+/// The host without the bucket's name.
 fn host_of(address: &BucketAddress) -> &str {
     address.endpoint.split([':', '/']).next().unwrap_or_default()
 }
 
-/// The address of a bucket, with a slash at its end.
+/// The URL of a bucket, with a final slash.
 pub(super) fn base(address: &BucketAddress) -> String {
     let scheme = if address.insecure { "http" } else { "https" };
     let (endpoint, bucket) = (address.endpoint.trim_end_matches('/'), &address.bucket);
-    // The bucket becomes part of the host's name, so it must be nothing but labels.
+    // The bucket becomes part of the host's name, so it must consist of labels only.
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_virtual = VIRTUAL.iter().any(|suffix| host_of(address).ends_with(suffix))
         && bucket.bytes().all(is_name)
@@ -76,13 +76,13 @@ pub(super) fn base(address: &BucketAddress) -> String {
     }
 }
 
-/// Whom requests come from, and where they are meant for.
+/// The credential and the region of signatures.
 struct Signer {
     credential: Option<Arc<AwsCredential>>,
     region: String,
 }
 
-/// A refusal, with the code that says which.
+/// An error response with its code.
 struct Refused {
     code: String,
     error: BucketError,
@@ -130,14 +130,14 @@ impl S3 {
         Self { wire, base, region, login, credential: OnceCell::new() }
     }
 
-    /// Whom requests come from. The first time, keys are asked for and the bucket is looked for.
+    /// The signer. On first use it requests keys and looks up the region.
     async fn signer(&self) -> Result<Signer, Refused> {
         let credential = self.credential.get_or_try_init(|| self.login.keys()).await?.clone();
         let region = self.region.get_or_try_init(|| self.locate(credential.clone())).await?;
         Ok(Signer { credential, region: region.clone() })
     }
 
-    /// Asks where the bucket is, as Flux's client does where no region is given.
+    /// Looks up the region, as Flux's client does if none is given.
     async fn locate(&self, credential: Option<Arc<AwsCredential>>) -> Result<String, Refused> {
         let signer = Signer { credential, region: REGION.to_owned() };
         let url = format!("{}?location=", self.base);
@@ -149,7 +149,7 @@ impl S3 {
             location.region
         } else {
             let refused = refused(&answer, false);
-            if !UNTOLD.contains(&refused.code.as_str()) {
+            if !WITHOUT_REGION.contains(&refused.code.as_str()) {
                 return Err(refused);
             }
             let said: ErrorBody = quick_xml::de::from_str(text.trim()).unwrap_or_default();
@@ -275,7 +275,7 @@ impl From<BucketError> for Refused {
     }
 }
 
-/// That an answer is no XML, in the words of Go's reader where it ends early.
+/// The error for invalid XML; for truncated input it is Go's.
 fn unreadable(text: &str, error: &quick_xml::DeError) -> BucketError {
     let is_whole = text.trim_end().rsplit_once("</").is_some_and(|(_, end)| end.ends_with('>'));
     let is_closed = text.split_once('<').is_some() && is_whole;
@@ -288,7 +288,7 @@ fn unreadable(text: &str, error: &quick_xml::DeError) -> BucketError {
     })
 }
 
-/// The code and the words of a refusal. Where there is no body, as for HEAD, the status has to do.
+/// The code and the message of an error response. Without a body, as for HEAD, they come from the status.
 fn refused(answer: &Answer, is_object: bool) -> Refused {
     let text = String::from_utf8_lossy(&answer.body);
     let said: Option<ErrorBody> = quick_xml::de::from_str(text.trim()).ok();
@@ -320,7 +320,7 @@ fn shortened(text: &str) -> String {
     format!("{}...", text.get(..text.floor_char_boundary(MOST)).unwrap_or_default())
 }
 
-/// The region in the name of one of Amazon's hosts.
+/// The region in the name of an Amazon host.
 fn region_of(host: &str) -> Option<&str> {
     let is_amazon = host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
     let region = host.strip_prefix("s3.").or_else(|| host.strip_prefix("s3-"));
@@ -328,7 +328,7 @@ fn region_of(host: &str) -> Option<&str> {
     region.filter(|region| is_amazon && region.contains('-'))
 }
 
-/// `%XX` and `+` as they are in forms.
+/// Decodes `%XX` and `+`, as in forms.
 fn decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

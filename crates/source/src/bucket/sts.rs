@@ -1,4 +1,4 @@
-//! Credentials for a while, in exchange for a name and a password of LDAP.
+//! Temporary credentials for a name and password of LDAP.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
@@ -31,7 +31,7 @@ struct Credentials {
     session_token: String,
 }
 
-/// Asks the service.
+/// Requests the credentials.
 pub(super) async fn ldap(
     wire: &Wire,
     endpoint: &str,

@@ -1,4 +1,4 @@
-//! Requests to an object store: sent again while the trouble may pass, read within bounds.
+//! Requests to an object store: retried on temporary failures, bounded in size.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -19,14 +19,14 @@ use super::BucketError;
 use crate::http::{Trouble, asked};
 use crate::network::Client;
 
-/// How often a request is sent at most.
+/// The maximum number of attempts.
 const ATTEMPTS: u32 = 4;
-/// The pause before the second try; it doubles.
+/// The pause before the second attempt; it doubles.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How many bytes of a listing or an error are read.
+/// The maximum size of a listing or an error response.
 pub(crate) const LARGEST_PAGE: u64 = 16 << 20;
 
-/// An answer, read to its end.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -47,11 +47,11 @@ impl Answer {
     }
 }
 
-/// Our HTTP client, for the library's own requests for credentials too.
+/// The HTTP client, also for the library's own requests for credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {
     client: HttpClient,
-    /// When it is too late for an answer.
+    /// The deadline of responses.
     limit: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -67,7 +67,7 @@ impl Wire {
         Self { client: HttpClient::new(Judged { client, inner }), limit: Arc::default() }
     }
 
-    /// Sends a request and reads the answer. A request is made, and signed, anew for every try.
+    /// Sends a request and reads the response. The request is built and signed anew for every attempt.
     pub(crate) async fn send(
         &self,
         largest: u64,
@@ -89,7 +89,7 @@ impl Wire {
         Err(BucketError::new("not tried"))
     }
 
-    /// From this moment on, it is too late for an answer.
+    /// Sets the deadline of responses.
     pub(crate) fn limit(&self, at: Instant) {
         *self.limit.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
@@ -111,7 +111,7 @@ impl Wire {
                 Err(error) => Trouble::Unreachable(error.to_string()),
             };
             let words = match &trouble {
-                // So says Flux's client of object stores.
+                // The message of Flux's object store client.
                 Trouble::Broken(words) if words.contains("EOF") => {
                     format!("{asked}: Connection closed by foreign host {address}. Retry again.")
                 }
@@ -131,7 +131,7 @@ impl Wire {
                 return Err(Failure { error: late(), passes: false });
             };
             let Some(frame) = frame else { break };
-            // Whatever ends an answer early.
+            // Any interruption of a response.
             let cut = |_| Failure { error: BucketError(Trouble::Cut.to_string()), passes: true };
             let frame = frame.map_err(cut)?;
             let Ok(piece) = frame.into_data() else { continue };
@@ -145,7 +145,7 @@ impl Wire {
     }
 }
 
-/// The library's own use of the client, judged like every other request.
+/// Requests that the library sends itself; checked by the policy like all others.
 #[derive(Debug)]
 struct Judged {
     client: Client,
@@ -170,7 +170,7 @@ impl HttpService for Judged {
     }
 }
 
-/// Why a try failed, and whether another may not.
+/// Why an attempt failed, and whether a retry may help.
 struct Failure {
     error: BucketError,
     passes: bool,
@@ -180,7 +180,7 @@ fn late() -> BucketError {
     BucketError::new("context deadline exceeded")
 }
 
-/// An address as Go writes it: no slash where there is no path.
+/// A URL as Go prints it: without a slash if there is no path.
 fn shown(uri: &http::Uri) -> String {
     let text = uri.to_string();
     let is_bare = uri.path() == "/" && uri.query().is_none();
@@ -201,12 +201,12 @@ fn is_passing(status: StatusCode) -> bool {
         || (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED)
 }
 
-/// Whether text can stand in a header; a stray line break in a Secret must not end the process.
+/// Whether text may be a header value; a stray newline in a Secret must not cause a panic.
 pub(crate) fn is_printable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
 }
 
-/// The settings of a cloud that an environment holds, as far as the library knows them.
+/// The environment variables of a cloud that the library knows.
 pub(crate) fn settings<K: std::str::FromStr>(
     environment: &BTreeMap<String, String>,
     prefix: &str,

@@ -1,4 +1,4 @@
-//! One step: what `cp` would copy where.
+//! One copy step, with the rules of `cp`.
 
 use super::merge::merge_yaml;
 use super::pattern::PathPattern;
@@ -6,7 +6,7 @@ use super::{ComposeError, CopyStep, Sources, Strategy};
 use crate::archive::{ArchiveLimits, unpack};
 use crate::tree::{Node, SourceTree};
 
-/// Does a step.
+/// Runs a step.
 pub(super) fn apply(
     step: &CopyStep,
     sources: &Sources,
@@ -42,7 +42,7 @@ fn parse_from(from: &str) -> Result<(&str, &str), ComposeError> {
     rest.split_once('/').ok_or_else(|| wrong("source format must be '@alias/pattern'"))
 }
 
-/// A path without dots and doubled slashes; empty is the root. One that leaves the root is refused.
+/// A clean path without dots and doubled slashes; empty is the root. Leaving the root is an error.
 fn clean(path: &str) -> Result<String, ComposeError> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -75,13 +75,13 @@ fn is_tarball(path: &str) -> bool {
 struct Copier<'c> {
     strategy: Strategy,
     files: &'c SourceTree,
-    /// Patterns, and whether they are for whole paths only.
+    /// Patterns, and whether they match whole paths only.
     exclude: Vec<(PathPattern, bool)>,
     made: &'c mut SourceTree,
 }
 
 impl Copier<'_> {
-    /// A file or directory that is named as it is.
+    /// Copies a single file or directory.
     fn copy_one(&mut self, from: &str, to: &str, into: bool) -> Result<(), ComposeError> {
         let is_directory = match self.files.get(from) {
             _ if from.is_empty() => true,
@@ -116,7 +116,7 @@ impl Copier<'_> {
         self.copy_file(from, &target)
     }
 
-    /// Everything that fits a pattern.
+    /// Copies everything that matches a pattern.
     fn copy_matches(&mut self, alias: &str, pattern: &str, to: &str) -> Result<(), ComposeError> {
         let read = match self.strategy {
             Strategy::Extract => PathPattern::double(pattern),
@@ -164,7 +164,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// A directory with what is in it, less what is excluded. Files in it replace files.
+    /// Copies a directory without excluded paths. Files replace existing files.
     fn copy_directory(&mut self, from: &str, to: &str, base: &str) -> Result<(), ComposeError> {
         self.make_directory(to)?;
         let part = if from.is_empty() { self.files.clone() } else { self.files.subtree(from) };
@@ -189,7 +189,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// A file; merged into one that is there, if that is the strategy.
+    /// Copies a file, or merges it into an existing one.
     fn copy_file(&mut self, from: &str, to: &str) -> Result<(), ComposeError> {
         let Some(node) = self.files.get(from) else { return Ok(()) };
         if self.strategy == Strategy::Merge
@@ -214,7 +214,7 @@ impl Copier<'_> {
     fn make_directory(&mut self, path: &str) -> Result<(), ComposeError> {
         match self.made.get(path) {
             _ if path.is_empty() => Ok(()),
-            // What is put below it will say that it is no directory.
+            // Inserting below it will report that it is not a directory.
             Some(_) => Ok(()),
             None => self.put(path, Node::Directory),
         }
@@ -229,7 +229,7 @@ impl Copier<'_> {
         self.made.insert(path, node).map_err(|error| ComposeError(error.to_string()))
     }
 
-    /// Whether a path is left out: as it is in the source, or seen from where the step began to look.
+    /// Whether a path is excluded: as it is in the source, or relative to the step's base.
     fn is_excluded(&self, path: &str, base: &str) -> bool {
         let inner = path.strip_prefix(base).and_then(|rest| rest.strip_prefix('/'));
         let inner = inner.filter(|_| !base.is_empty());
@@ -241,7 +241,7 @@ impl Copier<'_> {
     }
 }
 
-/// What of a pattern comes before its first sign.
+/// The path of a pattern before its first wildcard.
 fn selection_root(pattern: &str) -> String {
     let plain: Vec<&str> = pattern
         .split('/')
@@ -251,7 +251,7 @@ fn selection_root(pattern: &str) -> String {
     plain.join("/")
 }
 
-/// Where a match goes: `directory/**` is for what is in the directory, anything else keeps its path.
+/// The destination of a match: for `directory/**` relative to the directory, otherwise its whole path.
 fn below_pattern<'p>(pattern: &str, path: &'p str) -> &'p str {
     let directory = pattern.strip_suffix("/**");
     let inner = directory.and_then(|it| path.strip_prefix(it)?.strip_prefix('/'));

@@ -1,10 +1,10 @@
-//! The name of a made artifact's file: a checksum over paths and contents.
+//! The file name of a composed artifact: a checksum over paths and contents.
 
 use super::ComposeError;
 use crate::tree::{Node, SourceTree};
 
-/// A checksum over all files of a tree, as Flux names such artifacts: for each file a line of its own
-/// checksum and its path below the name.
+/// A checksum over all files of a tree, as Flux computes it: for each file a line of its own checksum and its path
+/// below the name.
 pub fn content_hash(tree: &SourceTree, name: &str) -> Result<String, ComposeError> {
     let mut lines: Vec<(String, u32)> = Vec::new();
     for (path, node) in tree.iter() {
@@ -24,7 +24,7 @@ pub fn content_hash(tree: &SourceTree, name: &str) -> Result<String, ComposeErro
 
 fn adler32(bytes: &[u8]) -> u32 {
     const PRIME: u32 = 65_521;
-    /// As many bytes can be added before the sums have to be reduced.
+    /// The number of bytes that can be summed before a reduction is needed.
     const STRETCH: usize = 5552;
     let (mut low, mut high) = (1_u32, 0_u32);
     for stretch in bytes.chunks(STRETCH) {

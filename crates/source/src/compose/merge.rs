@@ -1,10 +1,10 @@
-//! YAML merged into YAML: maps key by key, everything else replaced.
+//! Merges YAML: maps key by key, everything else is replaced.
 
 use serde_json::{Map, Value};
 
 use super::ComposeError;
 
-/// The second merged into the first, as YAML.
+/// Merges `overlay` into `base`; returns YAML.
 pub(super) fn merge_yaml(base: &[u8], overlay: &[u8]) -> Result<String, ComposeError> {
     let overlay = load(overlay)?;
     let mut merged = load(base)?;
@@ -12,7 +12,7 @@ pub(super) fn merge_yaml(base: &[u8], overlay: &[u8]) -> Result<String, ComposeE
     Ok(sluice_yaml::from_json(&Value::Object(merged)))
 }
 
-/// All documents of a file, merged in their order.
+/// All documents of a file, merged in order.
 fn load(text: &[u8]) -> Result<Map<String, Value>, ComposeError> {
     let unreadable = |error: &dyn std::fmt::Display| {
         ComposeError(format!("cannot unmarshal YAML document: {error}"))

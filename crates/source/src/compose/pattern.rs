@@ -1,34 +1,34 @@
-//! Patterns over whole paths: Go's own, name by name, and doublestar's with `**` and `{a,b}`.
+//! Path patterns: Go's `fs.Glob`, and doublestar's with `**` and `{a,b}`.
 
 use crate::ignore::glob::Glob;
 
-/// How many patterns the braces of one may stand for.
+/// The maximum number of patterns that braces expand to.
 const MOST: usize = 256;
 
-/// A pattern that cannot be read.
+/// A malformed pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
 /// A pattern for paths.
 pub(super) struct PathPattern {
-    /// Each a way to read it; a path that fits one of them fits.
+    /// The alternatives from braces; a path that matches one of them matches.
     ways: Vec<Vec<Part>>,
 }
 
 enum Part {
-    /// Any number of names, none too.
+    /// `**`: any number of segments.
     Any,
     Name(Glob),
 }
 
 impl PathPattern {
-    /// As Go's `fs.Glob`: a star stays within a name.
+    /// Like Go's `fs.Glob`: a star stays within a segment.
     pub(super) fn plain(text: &str) -> Result<Self, Malformed> {
         let parts: Vec<Part> = text.split('/').map(|name| Part::Name(Glob::parse(name))).collect();
         Self { ways: vec![parts] }.checked()
     }
 
-    /// As doublestar: `**` for directories, `{a,b}` for either.
+    /// Like doublestar: `**` for directories, `{a,b}` for alternatives.
     pub(super) fn double(text: &str) -> Result<Self, Malformed> {
         let mut ways = Vec::new();
         let mut rest = vec![text.to_owned()];
@@ -62,11 +62,11 @@ fn part(name: &str) -> Part {
     if name == "**" {
         return Part::Any;
     }
-    // Both `!` and `^` turn a class round; Go's own patterns know only the second.
+    // Both `!` and `^` negate a class here; Go's own patterns have only the second.
     Part::Name(Glob::parse(&name.replace("[!", "[^")))
 }
 
-/// Whether names fit parts: for each part, which beginnings of the path it can end at.
+/// Whether segments match: for each part, marks the segments after which it can end.
 fn fits(parts: &[Part], names: &[&str]) -> bool {
     let mut reached = vec![false; names.len() + 1];
     if let Some(start) = reached.first_mut() {
@@ -97,7 +97,7 @@ fn fits(parts: &[Part], names: &[&str]) -> bool {
     reached.last().copied().unwrap_or(false)
 }
 
-/// The texts that the first group of braces stands for; nothing where there is no group.
+/// The expansions of the first group of braces; `None` if there is no group.
 fn braces(text: &str) -> Result<Option<Vec<String>>, Malformed> {
     let mut open = None;
     let (mut depth, mut in_class, mut escaped) = (0_usize, false, false);

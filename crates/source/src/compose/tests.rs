@@ -1,4 +1,4 @@
-//! Steps, in the cases that the documentation of ArtifactGenerators names, and beside them.
+//! Copy steps: the cases of ArtifactGenerator's documentation, and others.
 
 use bytes::Bytes;
 
@@ -31,7 +31,7 @@ fn step(from: &str, to: &str) -> CopyStep {
     CopyStep { from: from.to_owned(), to: to.to_owned(), ..CopyStep::default() }
 }
 
-/// The files of what comes of steps.
+/// The files that steps produce.
 fn files(steps: &[CopyStep]) -> Result<Vec<String>, String> {
     let made = compose(steps, &sources()).map_err(|error| error.to_string())?;
     let files = made.iter().filter(|(_, node)| **node != Node::Directory);

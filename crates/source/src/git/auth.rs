@@ -1,4 +1,4 @@
-//! What a repository is opened with: the keys of a Secret, read as Flux reads them.
+//! Credentials of a repository, read from a Secret as Flux does.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::network::Purpose;
 /// Credentials and trust for a repository.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct GitAuth {
-    /// Name for HTTP, or the user of an SSH login.
+    /// The user name for HTTP or SSH.
     pub username: String,
     /// Password for HTTP, or the passphrase of the SSH key.
     pub password: Redacted<String>,
@@ -26,37 +26,37 @@ pub struct GitAuth {
     pub tls: TlsOptions,
     /// Proxy for HTTP and HTTPS.
     pub proxy: Option<Proxy>,
-    /// Who names the address: a spec, or the content of a repository.
+    /// The purpose of connections: whether a spec or the content of a repository names the address.
     pub purpose: Purpose,
 }
 
-/// Credentials that make no sense, in Flux's words.
+/// Invalid credentials, with Flux's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// Something is missing for the transport.
+    /// A required field is missing for the transport.
     #[error("invalid '{transport}' auth option: {problem}")]
     Invalid {
         /// `http`, `https` or `ssh`.
         transport: String,
-        /// What is missing.
+        /// The missing field.
         problem: &'static str,
     },
-    /// Another scheme than http, https and ssh.
+    /// A scheme other than http, https and ssh.
     #[error("unknown transport '{0}'")]
     UnknownTransport(String),
     /// No scheme at all.
     #[error("no transport type set")]
     NoTransport,
-    /// Two ways to authenticate.
+    /// Two authentication methods.
     #[error("basic auth and bearer token cannot be set at the same time")]
     Ambiguous,
-    /// The key cannot be read without a passphrase, and there is none.
+    /// The key is encrypted, and there is no passphrase.
     #[error("SSH identity key is encrypted but no 'password' field was provided")]
     EncryptedIdentity,
 }
 
 impl GitAuth {
-    /// The credentials for an address from the data of a Secret, which may be empty.
+    /// Reads credentials for a URL from the data of a Secret, which may be empty.
     pub fn from_secret(url: &Url, data: &BTreeMap<String, Vec<u8>>) -> Result<Self, AuthError> {
         let bytes = |key: &str| data.get(key).cloned().unwrap_or_default();
         let text = |key: &str| String::from_utf8_lossy(&bytes(key)).into_owned();
@@ -94,7 +94,7 @@ impl GitAuth {
         Ok(auth)
     }
 
-    /// Whether the credentials suffice for the transport of an address.
+    /// Whether the credentials are complete for the transport of a URL.
     pub fn validate(&self, url: &Url) -> Result<(), AuthError> {
         let invalid =
             |problem| Err(AuthError::Invalid { transport: url.scheme().to_owned(), problem });
@@ -122,8 +122,8 @@ impl GitAuth {
         }
     }
 
-    /// What a submodule elsewhere is opened with. Flux hands everything to every host; here what
-    /// would be readable there (passwords, tokens, client keys) stays with the host it is for.
+    /// The credentials for a submodule on another host. Flux sends everything to every host; here
+    /// passwords, tokens and client keys, which that host could read, are left out.
     #[must_use]
     pub fn for_submodule(&self, parent: &Url, child: &Url) -> Self {
         let is_same = (parent.scheme(), parent.host_str(), parent.port_or_known_default())
@@ -159,7 +159,7 @@ pub(crate) fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Says which fields are there, never what is in them.
+/// Shows which fields are set, never their values.
 impl fmt::Debug for GitAuth {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let has = |is_empty: bool| if is_empty { "" } else { "***" };

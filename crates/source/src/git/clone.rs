@@ -1,7 +1,7 @@
-//! From a reference to a checked-out commit: which ref, which commit, which objects.
+//! Resolves a reference to a commit and checks it out.
 //!
 //! **Invariant:** what a server says about a reference decides only whether anything is fetched. The
-//! commit that is checked out comes from the objects.
+//! commit that is checked out is resolved from objects.
 
 mod history;
 mod target;
@@ -30,7 +30,7 @@ pub struct Reference {
     pub branch: String,
     /// A tag.
     pub tag: String,
-    /// A range of versions, of which the newest tag is taken.
+    /// A range of versions; the newest matching tag is used.
     pub semver: String,
     /// The full name of any ref.
     pub name: String,
@@ -38,29 +38,29 @@ pub struct Reference {
     pub commit: String,
 }
 
-/// What to check out.
+/// A checkout request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloneRequest {
-    /// The address of the repository.
+    /// The URL of the repository.
     pub url: String,
-    /// Which commit.
+    /// The reference.
     pub reference: Reference,
-    /// The revision that is there already. If the remote is still at it, nothing is fetched.
+    /// The current revision. If the remote still has it, nothing is fetched.
     pub last_observed: Option<Revision>,
-    /// The revision of the artifact before, which the history of the same branch or tag should lead back to.
+    /// The revision of the previous artifact, which should be an ancestor on the same branch or tag.
     pub previous: Option<Revision>,
-    /// Whether submodules are checked out too.
+    /// Whether to check out submodules too.
     pub recurse_submodules: bool,
-    /// Paths to take, by their beginnings; all where empty.
+    /// Prefixes of the paths to check out; all if empty.
     pub sparse: Vec<String>,
-    /// How long all of it may take.
+    /// The timeout of the whole checkout.
     pub timeout: Duration,
 }
 
-/// What came of it.
+/// The result of a checkout request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cloned {
-    /// The remote is at the revision that is there already.
+    /// The remote still has the current revision.
     Unchanged {
         /// The revision.
         revision: Revision,
@@ -78,24 +78,24 @@ pub enum Cloned {
 pub struct Checkout {
     /// The commit.
     pub commit: Commit,
-    /// The ref it was found by, as a full name; empty for a bare commit.
+    /// The full name of the ref; empty for a bare commit.
     pub reference: String,
-    /// The tag it was found by.
+    /// The tag, if the reference is one.
     pub tag: Option<ReferencingTag>,
-    /// The revision, as the artifact states it.
+    /// The revision of the artifact.
     pub revision: Revision,
     /// Whether the commit descends from the one of [`CloneRequest::previous`].
     pub history: History,
-    /// The files, links among them, submodules in their places.
+    /// The files, with links, and submodules in their directories.
     pub files: SourceTree,
 }
 
-/// A tag that a commit was found by.
+/// The tag that led to a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferencingTag {
     /// Its name.
     pub name: String,
-    /// Its object, if it is an annotated one; of tags that point at tags the outermost.
+    /// The tag object of an annotated tag; the outermost one of tags that point at tags.
     pub object: Option<Tag>,
 }
 
@@ -108,7 +108,7 @@ impl std::fmt::Display for ReferencingTag {
     }
 }
 
-/// Checks a repository out. Dropping the future ends all transfers; nothing is left behind.
+/// Checks out a repository. Dropping the future cancels all transfers and leaves nothing behind.
 pub async fn clone(
     transport: &dyn GitTransport,
     request: &CloneRequest,
@@ -129,7 +129,7 @@ struct Session<'a> {
     remote: std::sync::Arc<dyn GitRemote>,
     request: &'a CloneRequest,
     auth: &'a GitAuth,
-    /// The address as errors show it.
+    /// The URL for errors.
     shown: String,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
         self.check_out(target).await
     }
 
-    /// `<branch or tag>@sha1:<commit>`; with a name as reference, the full name stands there.
+    /// `<branch or tag>@sha1:<commit>`; for a reference by name, the full name comes first.
     fn revision(&self, reference: &str, commit: ObjectId) -> Revision {
         let digest = format!("sha1:{commit}");
         let pointer = if self.request.reference.name.is_empty() {
@@ -203,13 +203,13 @@ impl<'a> Session<'a> {
         Ok(Cloned::Checkout(Box::new(checkout)))
     }
 
-    /// The target's objects: one commit deep, and with a sparse checkout no more contents than needed.
+    /// Fetches the target's objects: one commit deep, and for a sparse checkout only the contents needed.
     async fn fetch_target(&self, target: &Target) -> Result<Objects, GitError> {
         let clone_error = |source| self.clone_error(source);
         let is_tip = self.request.reference.commit.is_empty();
         let can_want = is_tip || self.remote.can_want_any().await.map_err(clone_error)?;
         if !can_want {
-            // An old server gives its refs only: the commit comes with the history of the branches.
+            // An old server serves only its refs: the commit comes with the history of the branches.
             let refs = self.list(&["refs/heads/".to_owned()]).await?;
             let wants = refs.into_iter().map(|found| found.id).collect();
             return self.fetch(FetchRequest { wants, ..FetchRequest::default() }).await;
@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
         GitError::Clone { url: self.shown.clone(), source }
     }
 
-    /// Flux lists first where it knows a revision already, and says so.
+    /// The error of a failed listing: Flux lists first if it knows a revision, and says so.
     fn unlisted(&self, source: Cause) -> GitError {
         if self.request.last_observed.is_some() || !self.request.reference.name.is_empty() {
             GitError::List { url: self.shown.clone(), source }
@@ -265,10 +265,10 @@ impl<'a> Session<'a> {
         GitError::List { url: self.shown.clone(), source: Cause::EmptyRepository }
     }
 
-    /// A ref is not there: nothing if that is because the repository is empty, else an error.
+    /// Handles a missing ref: an empty repository is no error.
     async fn absent(&self, name: &str) -> Result<(), GitError> {
         if self.list(&[]).await?.is_empty() {
-            // It was not when it was listed first.
+            // The repository was not empty when it was listed first.
             let was_seen = self.request.last_observed.is_some();
             return if was_seen { Err(self.empty_list()) } else { Ok(()) };
         }
@@ -276,7 +276,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// An address as conditions, events and logs may show it: Go writes passwords as `xxxxx`.
+/// A URL for conditions, events and logs: passwords are `xxxxx`, as in Go.
 pub(super) fn without_password(url: &str) -> String {
     match Url::parse(url) {
         Ok(mut parsed) if parsed.password().is_some() => match parsed.set_password(Some("xxxxx")) {

@@ -1,4 +1,4 @@
-//! `provider: aws`: a password for CodeCommit is a signature over the repository's address.
+//! `provider: aws`: the password for CodeCommit is a signature of the repository's URL.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use sluice_cloud::aws::{AwsKeys, Signer};
 
 use super::auth::GitAuth;
 
-/// An address that is not one of CodeCommit, in Flux's words.
+/// The URL is not one of CodeCommit; with Flux's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodeCommitError {
     /// Not https.
@@ -33,7 +33,7 @@ pub fn codecommit_region(url: &Url) -> Result<&str, CodeCommitError> {
     }
 }
 
-/// Adds name and password for a repository of CodeCommit. They are good for a quarter of an hour.
+/// Adds name and password for a CodeCommit repository. They are valid for 15 minutes.
 pub fn codecommit_auth(
     url: &Url,
     keys: &AwsKeys,
@@ -66,7 +66,7 @@ mod tests {
         let auth =
             codecommit_auth(&url, &credentials, GitAuth::default(), now).expect("credentials");
         assert_eq!(auth.username, "AKID%SESSION");
-        // Computed apart from this code, by the rules of Signature Version 4.
+        // Computed independently, by the rules of Signature Version 4.
         assert_eq!(auth.password.expose(), PASSWORD);
     }
 

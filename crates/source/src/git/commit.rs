@@ -1,66 +1,66 @@
-//! Commits and tags: their fields, and the two halves that a signature is about.
+//! Commits and tags: their fields, their signature and the signed payload.
 
 use jiff::Timestamp;
 
 use super::error::{Cause, malformed};
 use super::object::{ObjectId, ObjectKind, Objects};
 
-/// Who did something, and when.
+/// The author, committer or tagger: a person and a time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// Name.
     pub name: String,
     /// Mail address.
     pub email: String,
-    /// When.
+    /// The time.
     pub when: Timestamp,
 }
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Its name.
+    /// Its object id.
     pub id: ObjectId,
-    /// The directory it holds.
+    /// The root directory.
     pub tree: ObjectId,
-    /// What it follows.
+    /// The parent commits.
     pub parents: Vec<ObjectId>,
-    /// Who wrote it.
+    /// The author.
     pub author: Identity,
-    /// Who committed it.
+    /// The committer.
     pub committer: Identity,
     /// The message.
     pub message: String,
-    /// The armored signature; empty where there is none.
+    /// The armored signature; empty if there is none.
     pub signature: String,
-    /// How many signatures it has: one that counts has to be the only one.
+    /// The number of signatures; verification requires exactly one.
     pub signatures: usize,
-    /// The commit without its signature: what was signed.
+    /// The commit without its signature, which is what was signed.
     pub payload: Vec<u8>,
 }
 
 /// An annotated tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag {
-    /// Its name as an object.
+    /// Its object id.
     pub id: ObjectId,
-    /// What it points at.
+    /// The object it points at.
     pub target: ObjectId,
-    /// What that is.
+    /// The kind of that object.
     pub target_kind: ObjectKind,
     /// Its name as a tag.
     pub name: String,
-    /// Who made it.
+    /// The tagger.
     pub tagger: Identity,
     /// The message.
     pub message: String,
-    /// The armored signature; empty where there is none.
+    /// The armored signature; empty if there is none.
     pub signature: String,
-    /// The tag without its signature: what was signed.
+    /// The tag without its signature, which is what was signed.
     pub payload: Vec<u8>,
 }
 
-/// How signatures at the end of a tag begin.
+/// The starts of signatures at the end of a tag.
 const SIGNATURE_STARTS: [&[u8]; 3] = [
     b"-----BEGIN PGP SIGNATURE-----",
     b"-----BEGIN SSH SIGNATURE-----",
@@ -68,12 +68,12 @@ const SIGNATURE_STARTS: [&[u8]; 3] = [
 ];
 
 impl Commit {
-    /// Reads a commit out of a collection.
+    /// Parses a commit of a collection.
     pub fn find(objects: &Objects, id: ObjectId) -> Result<Self, Cause> {
         Self::parse(id, objects.expect(&id, ObjectKind::Commit)?)
     }
 
-    /// Reads a commit.
+    /// Parses a commit.
     pub fn parse(id: ObjectId, data: &[u8]) -> Result<Self, Cause> {
         let mut commit = Self {
             id,
@@ -90,7 +90,7 @@ impl Commit {
         let (headers, message) = split_headers(data);
         let mut key: &[u8] = b"";
         for line in headers {
-            // A line that begins with a space continues the header before it.
+            // A line with a leading space continues the header before it.
             let (name, value) = split_once(line, b' ');
             let starts = !name.is_empty();
             if starts {
@@ -136,12 +136,12 @@ impl Commit {
 }
 
 impl Tag {
-    /// Reads a tag out of a collection.
+    /// Parses a tag of a collection.
     pub fn find(objects: &Objects, id: ObjectId) -> Result<Self, Cause> {
         Self::parse(id, objects.expect(&id, ObjectKind::Tag)?)
     }
 
-    /// Reads a tag.
+    /// Parses a tag.
     pub fn parse(id: ObjectId, data: &[u8]) -> Result<Self, Cause> {
         let signed_at = SIGNATURE_STARTS
             .iter()
@@ -183,7 +183,7 @@ impl Tag {
 }
 
 impl Identity {
-    /// `Name <mail> seconds zone`; what cannot be read is left empty, as git does.
+    /// Parses `Name <mail> seconds zone`; invalid parts are empty, as in git.
     fn parse(value: &[u8]) -> Self {
         let text = String::from_utf8_lossy(value);
         let Some((name, rest)) = text.split_once('<') else {
@@ -200,8 +200,8 @@ impl Identity {
     }
 }
 
-/// The header lines that git reads by their place. Git stops where the next one does not come, and
-/// never looks for them again: what comes later under the same name would be read by us alone.
+/// The headers that git expects in a fixed order. Git stops at the first unexpected one and never looks for
+/// them again: only we would read a later header of the same name.
 const COMMIT_HEADERS: &[Header] = &[
     Header { name: b"tree", repeats: false, needed: true },
     Header { name: b"parent", repeats: true, needed: false },
@@ -221,14 +221,14 @@ struct Header {
     needed: bool,
 }
 
-/// Holds the header lines of an object to their order.
+/// Checks the order of an object's headers.
 struct HeaderOrder {
     object: &'static str,
     id: ObjectId,
     headers: &'static [Header],
-    /// The header that may come next.
+    /// The next header that is allowed.
     next: usize,
-    /// Whether other headers have begun, behind which none of ours may come.
+    /// Whether other headers have begun; none of the ordered ones may follow.
     is_over: bool,
 }
 
@@ -271,7 +271,7 @@ impl HeaderOrder {
     }
 }
 
-/// The parents of a commit, which come right after its tree.
+/// The parents of a commit, which follow its tree.
 pub(super) fn parents(data: &[u8]) -> Result<Vec<ObjectId>, Cause> {
     let (headers, _) = split_headers(data);
     let lines = headers.skip(1).map(|line| split_once(line, b' '));
@@ -299,7 +299,7 @@ fn id_of(value: &[u8]) -> Result<ObjectId, Cause> {
     String::from_utf8_lossy(value).parse()
 }
 
-/// Where the last line begins that starts with a text.
+/// The start of the last line that begins with a text.
 fn last_line_start(data: &[u8], start: &[u8]) -> Option<usize> {
     let mut at = 0;
     let mut found = None;

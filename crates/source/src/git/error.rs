@@ -1,12 +1,11 @@
-//! Why a repository could not be fetched, in the words that users of Flux know.
+//! Git errors, with Flux's messages.
 
 use crate::http::HttpError;
 
-/// What went wrong, and at which step. Joined with their sources by `: `, these are the messages
-/// that Flux shows in a condition.
+/// The step that failed. Joined with their sources by `: `, these are Flux's condition messages.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// Refs could not be listed while looking for changes.
+    /// Listing refs failed while checking for changes.
     #[error("unable to list remote for '{url}'")]
     List {
         /// The repository.
@@ -24,25 +23,25 @@ pub enum GitError {
         #[source]
         source: Cause,
     },
-    /// It holds nothing yet, and a tag or a commit was asked for.
+    /// The repository is empty, and a tag or a commit was requested.
     #[error("unable to clone: remote repository is empty: git repository: '{url}'")]
     Empty {
         /// The repository.
         url: String,
     },
-    /// A ref's name can be none.
+    /// An invalid ref name.
     #[error("ref {0} is invalid; Git refs cannot begin or end with a slash '/'")]
     InvalidRef(String),
-    /// No such ref.
+    /// The ref does not exist.
     #[error("unable to resolve ref '{0}' to a specific commit")]
     UnresolvedRef(String),
-    /// The range cannot be read.
+    /// An invalid version range.
     #[error("semver parse error")]
     Semver(#[source] crate::semver::SemverError),
-    /// No tag is in the range.
+    /// No tag matches the range.
     #[error("no match found for semver: {0}")]
     NoVersion(String),
-    /// The commit is not in the history that was asked for.
+    /// The commit is not in the history of the reference.
     #[error("unable to resolve commit object for '{commit}'")]
     Commit {
         /// The commit.
@@ -51,17 +50,17 @@ pub enum GitError {
         #[source]
         source: Cause,
     },
-    /// A directory of a sparse checkout is not there.
+    /// A directory of a sparse checkout does not exist.
     #[error(
         "sparse checkout dir '{0}' does not exist in repository: lstat /{0}: no such file or directory"
     )]
     SparseDirectory(String),
-    /// The credentials make no sense.
+    /// The credentials are invalid.
     #[error(transparent)]
     Auth(#[from] super::auth::AuthError),
 }
 
-/// What lies below: the network, the protocol, the objects.
+/// The cause: network, protocol or objects.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// 401.
@@ -76,62 +75,62 @@ pub enum Cause {
     /// Another status.
     #[error("unexpected client error: unexpected requesting {url:?} status code: {status}")]
     Status {
-        /// What was asked.
+        /// The URL.
         url: String,
-        /// The answer.
+        /// The status.
         status: u16,
     },
-    /// No refs at all.
+    /// There are no refs.
     #[error("remote repository is empty")]
     EmptyRepository,
-    /// The remote has no such ref.
+    /// The ref does not exist.
     #[error("couldn't find remote ref {0:?}")]
     RefNotFound(String),
-    /// An object that should have come did not; its name is in here.
+    /// A required object was not sent.
     #[error("object not found")]
     ObjectNotFound(String),
-    /// The remote said an error itself.
+    /// An error that the remote reported.
     #[error("remote error: {0}")]
     Remote(String),
-    /// A frame whose length is none.
+    /// A pkt-line with an invalid length.
     #[error("invalid pkt-len found")]
     Frame,
-    /// The same in the answer to a request for objects.
+    /// The same in the response to a fetch.
     #[error("error decoding upload-pack response: invalid pkt-len found")]
     AnswerFrame,
-    /// An object is not what its checksum says.
+    /// An object with a wrong checksum.
     #[error("zlib: invalid checksum")]
     Checksum,
-    /// An object was made to have the name of another one; its name is in here.
+    /// An object that is part of a SHA-1 collision.
     #[error("object {0} is part of a SHA-1 collision")]
     Collision(String),
-    /// The remote hung up before it was done.
+    /// The connection was closed early.
     #[error("unexpected EOF")]
     HungUp,
-    /// It took too long; what was waited for is in here.
+    /// A timeout, with the pending request.
     #[error("{0}context deadline exceeded")]
     Late(String),
-    /// What came is not git's protocol, or its objects are not as they must be.
+    /// Invalid protocol data or objects.
     #[error("malformed: {0}")]
     Malformed(String),
-    /// More came than is taken.
+    /// A limit is exceeded.
     #[error("the repository exceeds the limit of {limit} {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The limited quantity.
         what: &'static str,
-        /// How much there may be.
+        /// The limit.
         limit: u64,
     },
-    /// The tree of files is larger than any may be.
+    /// The tree of files exceeds its limits.
     #[error("the repository is too large: {0}")]
     Tree(#[from] sluice_base::limits::LimitError),
-    /// HTTP did not work.
+    /// An HTTP error.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// SSH did not work.
+    /// An SSH error.
     #[error("ssh: {0}")]
     Ssh(String),
-    /// The address cannot be used.
+    /// An invalid URL.
     #[error("cannot parse url: {0}")]
     Url(String),
 }
@@ -140,11 +139,11 @@ pub(crate) fn malformed(what: impl Into<String>) -> Cause {
     Cause::Malformed(what.into())
 }
 
-/// Characters of a server's text that are shown at most.
+/// The maximum length of a server's text in messages.
 const SHOWN: usize = 1000;
 
-/// A server's text as a condition, an event or a terminal may show it: no control characters but newlines,
-/// nothing that turns the direction of writing, bounded in length. Newlines at the end stay: Flux shows them.
+/// Makes a server's text safe for a condition, an event or a terminal: without control characters except newlines,
+/// without bidirectional overrides, bounded in length. Final newlines stay, as in Flux.
 pub(crate) fn shown(text: &str) -> String {
     let is_plain = |sign: &char| {
         let turns = matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,4 +1,4 @@
-//! `provider: github`: a GitHub App proves itself with its key and gets a token for an installation.
+//! `provider: github`: tokens of a GitHub App installation.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use sluice_base::redacted::Redacted;
 use crate::http::HttpError;
 use crate::network::Client;
 
-/// The name that goes with a token.
+/// The user name for a token.
 pub const APP_USERNAME: &str = "x-access-token";
 
 const PUBLIC_API: &str = "https://api.github.com/";
 
-/// An answer of the API is not larger.
+/// The maximum size of an API response.
 const ANSWER: usize = 1 << 20;
 
-/// A GitHub App, as a Secret describes it.
+/// A GitHub App, from a Secret.
 pub struct GitHubApp {
     id: i64,
     installation: Installation,
@@ -38,22 +38,22 @@ enum Installation {
     Owner(String),
 }
 
-/// A token for an installation. It is the password that goes with [`APP_USERNAME`].
+/// A token of an installation: the password for [`APP_USERNAME`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct AppToken {
     /// The token.
     pub token: Redacted<String>,
-    /// When it ends.
+    /// When it expires.
     pub expires: Timestamp,
 }
 
-/// Why there is no token, in Flux's words where it has some.
+/// Why there is no token; with Flux's messages where it has some.
 #[derive(Debug, thiserror::Error)]
 pub enum GitHubAppError {
-    /// The Secret lacks something.
+    /// A field is missing in the Secret.
     #[error("{0} must be provided to use github app authentication")]
     Missing(&'static str),
-    /// The installation is given twice.
+    /// Both installation id and owner are set.
     #[error(
         "only one of app installation owner or ID must be provided to use github app authentication"
     )]
@@ -66,12 +66,12 @@ pub enum GitHubAppError {
         "failed to find organization installation: {organization}\nfailed to find user installation: {user}"
     )]
     NotInstalled {
-        /// What the API says of an organization of that name.
+        /// The API's error for an organization of that name.
         organization: String,
-        /// What it says of a user.
+        /// The API's error for a user.
         user: String,
     },
-    /// The repository is somewhere else than the API.
+    /// The repository's host does not belong to the API.
     #[error("a token of the GitHub App at '{api}' is not for '{host}'")]
     ForeignHost {
         /// The API.
@@ -79,7 +79,7 @@ pub enum GitHubAppError {
         /// The repository's host.
         host: String,
     },
-    /// The API refuses.
+    /// An error response of the API.
     #[error("{method} {url}: {status} {message}")]
     Refused {
         /// The method.
@@ -88,13 +88,13 @@ pub enum GitHubAppError {
         url: String,
         /// The status.
         status: u16,
-        /// What the API says.
+        /// The API's message.
         message: String,
     },
-    /// The answer is not what the API promises.
+    /// An unexpected response.
     #[error("{0}: unexpected answer")]
     Answer(String),
-    /// No answer.
+    /// No response.
     #[error(transparent)]
     Http(#[from] HttpError),
 }
@@ -136,8 +136,8 @@ impl GitHubApp {
         Ok(Self { id, installation, key: read_key(&pem)?, api })
     }
 
-    /// Whether tokens are for repositories at an address: those of `api.github.com` are for `github.com`,
-    /// and a server of one's own has its API and its repositories under one name.
+    /// Fails unless tokens are valid for a URL: those of `api.github.com` are for `github.com`, and GitHub
+    /// Enterprise Server has its API and its repositories on one host.
     pub fn serves(&self, url: &Url) -> Result<(), GitHubAppError> {
         let api = Url::parse(&self.api).ok();
         let api_host = api.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -152,8 +152,8 @@ impl GitHubApp {
         Err(GitHubAppError::ForeignHost { api: api_host.to_owned(), host })
     }
 
-    /// Asks for a new token. The client has the proxy and the trust; tokens are the caller's to keep
-    /// until they end.
+    /// Requests a new token. The client has the proxy and TLS options; the caller caches tokens until they
+    /// expire.
     pub async fn token(&self, client: &Client, now: Timestamp) -> Result<AppToken, GitHubAppError> {
         let proof = self.proof(now)?;
         let id = match &self.installation {
@@ -186,8 +186,7 @@ impl GitHubApp {
         Err(GitHubAppError::NotInstalled { organization, user })
     }
 
-    /// A signed statement that this is the App: good for two minutes, begun half a minute ago for
-    /// clocks that differ.
+    /// The App's signed JWT: valid for two minutes, issued half a minute ago to allow clock skew.
     fn proof(&self, now: Timestamp) -> Result<String, GitHubAppError> {
         let begun = now.as_second() - 30;
         let claims = json!({"iss": self.id.to_string(), "iat": begun, "exp": begun + 120});

@@ -21,28 +21,28 @@ use super::remote::{FetchRequest, GitRemote, RemoteRef};
 use crate::http::{HttpError, HttpOptions, Trouble, asked};
 use crate::network::{Client, Network};
 
-/// The header that asks for a version of the protocol.
+/// The header with the protocol version.
 const PROTOCOL: HeaderName = HeaderName::from_static("git-protocol");
 
-/// As much of an error page is read.
+/// The maximum size of an error page that is read.
 const ERROR_PAGE: usize = 4096;
 
-/// A repository behind HTTP.
+/// A repository over HTTP.
 pub(super) struct HttpRemote {
     client: Client,
     url: Url,
     authorization: Option<HeaderValue>,
     limits: GitLimits,
     server: OnceCell<Server>,
-    /// The request whose answer has not begun yet.
+    /// The request that waits for a response.
     pending: Mutex<String>,
 }
 
-/// What the first answer told.
+/// The server, after the first response.
 struct Server {
-    /// The address without `/info/refs`, after redirects.
+    /// The base URL without `/info/refs`, after redirects.
     base: String,
-    /// Whether that is still the host that the credentials are for.
+    /// Whether it is still the host of the credentials.
     is_ours: bool,
     advertisement: Advertisement,
 }
@@ -60,7 +60,7 @@ impl HttpRemote {
             ..HttpOptions::default()
         };
         let client = network.client(auth.purpose, &options)?;
-        // Credentials travel in a header alone, so that no error shows them with the address.
+        // Credentials are sent in a header only, so that no error shows them with the URL.
         let cleared = url.set_username("").and_then(|()| url.set_password(None));
         cleared.map_err(|()| Cause::Url(format!("{} takes no credentials", url.scheme())))?;
         Ok(Self {
@@ -82,7 +82,7 @@ impl HttpRemote {
         let url = format!("{base}/info/refs?service=git-upload-pack");
         let mut response = self.ask_for_refs(&url).await?;
         let is_ours = is_same_host(&self.url, response.url());
-        // The library takes the credentials off when the port changes, as it does from http to https.
+        // The library drops credentials when the port changes, for example on a redirect from http to https.
         if response.status() == StatusCode::UNAUTHORIZED
             && is_ours
             && response.url().as_str() != url
@@ -123,7 +123,7 @@ impl HttpRemote {
     }
 
     async fn send(&self, mut request: Request, with_credentials: bool) -> Result<Response, Cause> {
-        // Some servers answer to clients that call themselves git only.
+        // Some servers answer only clients with a user agent of git.
         const NAME: &str = concat!("git/2.0 (sluice ", env!("CARGO_PKG_VERSION"), ")");
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(NAME));
         if let Some(authorization) = self.authorization.as_ref().filter(|_| with_credentials) {
@@ -186,13 +186,13 @@ impl GitRemote for HttpRemote {
     }
 }
 
-/// A request without a body yet.
+/// A request without a body.
 fn request(method: Method, url: &str) -> Result<Request, Cause> {
     let url = Url::parse(url).map_err(|error| Cause::Url(error.to_string()))?;
     Ok(Request::new(method, url))
 }
 
-/// A frame that is none is told of with what it was to answer.
+/// An invalid pkt-line is reported with the request it answers.
 fn in_answer(cause: Cause) -> Cause {
     match cause {
         Cause::Frame => Cause::AnswerFrame,
@@ -200,7 +200,7 @@ fn in_answer(cause: Cause) -> Cause {
     }
 }
 
-/// Whether an address is on the host that credentials are for, and no less protected.
+/// Whether a URL is on the host of the credentials, with the same or better protection.
 fn is_same_host(ours: &Url, found: &Url) -> bool {
     ours.host_str() == found.host_str()
         && (ours.scheme() == found.scheme() || found.scheme() == "https")
@@ -233,7 +233,7 @@ fn authorization(auth: &GitAuth) -> Result<Option<HeaderValue>, Cause> {
     Ok(Some(value))
 }
 
-/// What a status means to git, with the beginning of the server's own words.
+/// The error of a status, with the start of the server's message.
 async fn refusal(response: Response) -> Cause {
     let status = response.status();
     let url = response.url().to_string();

@@ -1,4 +1,4 @@
-//! Frames out of a stream of bytes, whichever transport it comes over.
+//! Reads pkt-lines from a byte stream of any transport.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -12,7 +12,7 @@ use super::protocol::{Advertisement, AdvertisementReader, FetchReader};
 use super::ref_list::RefReader;
 use super::remote::RemoteRef;
 
-/// The bytes that a server sends, and what of them is not read yet.
+/// The incoming bytes, and the buffered rest.
 pub(super) struct Incoming<'a> {
     stream: BoxStream<'a, Result<Bytes, Cause>>,
     decoder: Decoder,
@@ -23,7 +23,7 @@ impl<'a> Incoming<'a> {
         Self { stream, decoder: Decoder::default() }
     }
 
-    /// The next frame; its absence is an error, for every message ends with a frame.
+    /// The next pkt-line; the end of the stream is an error, because every message ends with one.
     async fn packet(&mut self) -> Result<Packet, Cause> {
         loop {
             if let Some(packet) = self.decoder.next()? {
@@ -49,7 +49,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The refs that begin with one of the prefixes. A server may send more; they are not kept.
+    /// The refs that begin with one of the prefixes. A server may send more; they are dropped.
     pub(super) async fn refs(
         &mut self,
         prefixes: &[String],
@@ -70,7 +70,7 @@ impl<'a> Incoming<'a> {
         let mut reader = FetchReader::new(server, limits);
         while !reader.take(&self.packet().await?)? {}
         let pack = reader.into_pack();
-        // Inflating and hashing is work for a while: not on the thread that serves everybody.
+        // Inflating and hashing blocks, so not on a thread of the runtime.
         tokio::task::spawn_blocking(move || pack::read(&pack, limits))
             .await
             .unwrap_or_else(|error| Err(malformed(error.to_string())))

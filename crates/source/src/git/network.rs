@@ -1,4 +1,4 @@
-//! Reaching repositories over the network: the scheme of the address decides how.
+//! Git over the network: the scheme of the URL selects the transport.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct GitOverNetwork {
 }
 
 impl GitOverNetwork {
-    /// With the algorithms of SSH that are allowed, and how much a remote may send.
+    /// With the allowed SSH algorithms, and the limits of what a remote may send.
     pub fn new(network: Network, ssh: SshOptions, limits: GitLimits) -> Self {
         Self { network, ssh, limits }
     }

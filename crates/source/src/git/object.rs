@@ -1,4 +1,4 @@
-//! Objects of a repository: their names, and a collection of them in memory.
+//! Git objects: their ids, and a collection of them in memory.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use sha1_checked::{Digest as _, Sha1};
 use super::error::{Cause, malformed, shown};
 use crate::artifact::hex;
 
-/// The SHA-1 name of an object.
+/// The SHA-1 id of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId([u8; 20]);
 
-/// What an object is.
+/// The type of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
     /// A commit.
@@ -27,23 +27,22 @@ pub enum ObjectKind {
     Tag,
 }
 
-/// An object without its name.
+/// An object without its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// What it is.
+    /// Its type.
     pub kind: ObjectKind,
     /// Its content.
     pub data: Bytes,
 }
 
-/// Objects by name. Whatever is in here has the name it is found by: names are computed, never
-/// believed.
+/// Objects by id. Ids are always computed from the content, never taken from the remote.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
     by_id: HashMap<ObjectId, Object>,
 }
 
-/// Computes names, and notices content that was made to have the name of another.
+/// Computes ids, and detects crafted SHA-1 collisions.
 #[derive(Default)]
 struct Hasher(Sha1);
 
@@ -67,7 +66,7 @@ impl Hasher {
 }
 
 impl ObjectId {
-    /// The name of an object of our own. What others send goes through [`Objects::receive`].
+    /// The id of an object of our own. Received objects go through [`Objects::receive`].
     pub fn of(kind: ObjectKind, data: &[u8]) -> Self {
         let mut context = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
         context.update(format!("{} {}\0", kind.name(), data.len()).as_bytes());
@@ -77,7 +76,7 @@ impl ObjectId {
         Self(id)
     }
 
-    /// The name in its binary form.
+    /// The id from its binary form.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
@@ -122,7 +121,7 @@ impl FromStr for ObjectId {
 }
 
 impl ObjectKind {
-    /// The word in an object's header.
+    /// The name in an object's header.
     pub fn name(self) -> &'static str {
         match self {
             Self::Commit => "commit",
@@ -132,7 +131,7 @@ impl ObjectKind {
         }
     }
 
-    /// The kind with a name.
+    /// Parses a name.
     pub fn of_name(name: &str) -> Option<Self> {
         [Self::Commit, Self::Tree, Self::Blob, Self::Tag]
             .into_iter()
@@ -141,14 +140,14 @@ impl ObjectKind {
 }
 
 impl Objects {
-    /// Adds an object that somebody sent, unless it was made to collide with another.
+    /// Adds a received object, unless it is part of a SHA-1 collision.
     pub fn receive(&mut self, kind: ObjectKind, data: Bytes) -> Result<ObjectId, Cause> {
         let id = Hasher::of(kind, &data).finish()?;
         self.by_id.entry(id).or_insert(Object { kind, data });
         Ok(id)
     }
 
-    /// Adds an object of our own and says its name.
+    /// Adds an object of our own and returns its id.
     pub fn insert(&mut self, kind: ObjectKind, data: impl Into<Bytes>) -> ObjectId {
         let data = data.into();
         let id = ObjectId::of(kind, &data);
@@ -156,32 +155,32 @@ impl Objects {
         id
     }
 
-    /// The object with a name.
+    /// The object with an id.
     pub fn get(&self, id: &ObjectId) -> Option<&Object> {
         self.by_id.get(id)
     }
 
-    /// Whether it is here.
+    /// Whether the object is in the collection.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.by_id.contains_key(id)
     }
 
-    /// How many there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether there is none.
+    /// Whether the collection is empty.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// Takes all of another collection in.
+    /// Adds all objects of another collection.
     pub fn extend(&mut self, other: Self) {
         self.by_id.extend(other.by_id);
     }
 
-    /// The content of an object that has to be here and of a kind.
+    /// The content of an object; an error if it is missing or of another type.
     pub fn expect(&self, id: &ObjectId, kind: ObjectKind) -> Result<&Bytes, Cause> {
         match self.by_id.get(id) {
             Some(object) if object.kind == kind => Ok(&object.data),
@@ -199,7 +198,7 @@ impl Objects {
 mod tests {
     use super::*;
 
-    /// The beginnings of the two files of 2017 that have the same SHA-1.
+    /// The prefixes of the two files of 2017 with the same SHA-1.
     const SHATTERED: [&[u8]; 2] =
         [include_bytes!("object/shattered-1.bin"), include_bytes!("object/shattered-2.bin")];
 

@@ -1,4 +1,4 @@
-//! Packfiles: reading one into objects within limits, and writing one.
+//! Packfiles: reads objects within limits, and writes them.
 
 mod delta;
 mod write;
@@ -14,7 +14,7 @@ use super::error::{Cause, malformed};
 use super::object::{ObjectId, ObjectKind, Objects};
 use super::remote::Budget;
 
-/// How much a remote may send.
+/// Limits of what a remote may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GitLimits {
     /// Bytes of a packfile.
@@ -25,17 +25,17 @@ pub struct GitLimits {
     pub object_bytes: u64,
     /// Bytes of all objects, unpacked.
     pub total_bytes: u64,
-    /// Unpacked bytes for each packed one. Small packs may have more, see [`Self::RATIO_FREE`].
+    /// Unpacked bytes per packed byte. Small packs may exceed it, see [`Self::RATIO_FREE`].
     pub ratio: u64,
-    /// How many deltas may build on each other.
+    /// The maximum length of a chain of deltas.
     pub delta_depth: u32,
-    /// Refs of a repository.
+    /// The number of refs.
     pub refs: u64,
-    /// Bytes of the name of a ref.
+    /// Bytes of a ref's name.
     pub ref_name_bytes: u64,
     /// Bytes of the names of all refs.
     pub ref_names_bytes: u64,
-    /// Bytes of what a server says it can do.
+    /// Bytes of the server's capabilities.
     pub capability_bytes: u64,
     /// Lines of an advertisement that are neither refs nor capabilities.
     pub idle_lines: u64,
@@ -44,7 +44,7 @@ pub struct GitLimits {
 }
 
 impl GitLimits {
-    /// Up to here the ratio is not looked at: deltas of large files that are nearly alike cost nothing.
+    /// The size below which the ratio is not checked: deltas of large similar files compress extremely well.
     pub const RATIO_FREE: u64 = 96 << 20;
 }
 
@@ -56,10 +56,10 @@ impl Default for GitLimits {
             object_bytes: 256 << 20,
             total_bytes: 1 << 30,
             ratio: 200,
-            // The most that git itself can be told to write.
+            // The maximum that git itself can be configured to write.
             delta_depth: 4095,
             refs: 500_000,
-            // Files of that length are the most that git itself can make of a name.
+            // The longest path of a ref file.
             ref_name_bytes: 4096,
             ref_names_bytes: 32 << 20,
             capability_bytes: 128 << 10,
@@ -84,13 +84,13 @@ impl GitLimits {
     }
 }
 
-/// An entry whose content waits for the object that it is a difference to.
+/// A delta that waits for its base.
 struct Waiting {
     offset: usize,
     delta: Bytes,
 }
 
-/// An object that others may be differences to.
+/// An object that may be the base of others.
 struct Resolved {
     offset: usize,
     kind: ObjectKind,
@@ -98,7 +98,7 @@ struct Resolved {
     depth: u32,
 }
 
-/// Reads a packfile. Every object's name is computed from its content.
+/// Reads a packfile. Every object's id is computed from its content.
 pub fn read(pack: &[u8], limits: GitLimits) -> Result<Objects, Cause> {
     let mut reader = Reader::open(pack, limits)?;
     let mut ready = Vec::new();
@@ -131,7 +131,7 @@ pub fn read(pack: &[u8], limits: GitLimits) -> Result<Objects, Cause> {
             ready.push(Resolved { offset, kind: base.kind, data, depth: base.depth + 1 });
         }
     }
-    // What still waits has a base that never came, or waits for itself in a circle.
+    // Entries that still wait have a missing base, or form a cycle.
     if by_offset.is_empty() && by_id.is_empty() {
         Ok(objects)
     } else {
@@ -139,7 +139,7 @@ pub fn read(pack: &[u8], limits: GitLimits) -> Result<Objects, Cause> {
     }
 }
 
-/// What an entry builds on.
+/// The base of an entry.
 enum Base {
     Whole(ObjectKind),
     Offset(usize),
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         if u64::from(count) > limits.objects {
             return Err(Cause::TooLarge { what: "objects", limit: limits.objects });
         }
-        // A few bytes of deltas can copy a large object a thousand times over.
+        // A few bytes of deltas can copy a large object a thousand times.
         let by_ratio = (pack.len() as u64).saturating_mul(limits.ratio);
         let total_bytes = limits.total_bytes.min(by_ratio.max(GitLimits::RATIO_FREE));
         let limits = GitLimits { total_bytes, ..limits };
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         Ok(byte)
     }
 
-    /// One entry: what it builds on, and its inflated content or difference.
+    /// Reads one entry: its base, and its inflated content or delta.
     fn entry(&mut self) -> Result<(Base, Bytes), Cause> {
         let start = self.at;
         let mut byte = self.byte()?;
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
             4 => Base::Whole(ObjectKind::Tag),
             6 => {
                 let back = self.back_offset()?;
-                // A base always stands before, so offsets cannot make a circle.
+                // A base always comes before, so offsets cannot form a cycle.
                 let of = start.checked_sub(back).filter(|of| *of >= 12 && back > 0);
                 Base::Offset(of.ok_or_else(|| malformed("a delta's base lies outside"))?)
             }
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         Ok(back)
     }
 
-    /// Counts bytes before they are made.
+    /// Counts bytes before they are allocated.
     fn account(&mut self, size: u64) -> Result<(), Cause> {
         if size > self.limits.object_bytes {
             return Err(Cause::TooLarge {
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Inflates exactly that many bytes. The claim is not believed: memory grows with what comes.
+    /// Inflates exactly that many bytes. The claimed size is not trusted: memory grows with the data.
     fn inflate(&mut self, size: u64) -> Result<Vec<u8>, Cause> {
         const STEP: usize = 64 << 10;
         let size = usize::try_from(size).map_err(|_| malformed("an object does not fit"))?;
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         loop {
             let rest = self.pack.get(self.at..).unwrap_or_default();
             let (read, made) = (self.inflate.total_in(), out.len());
-            // One byte more than was claimed is room enough to see that there is more.
+            // One byte more than claimed is enough to detect that there is more.
             if out.len() == out.capacity() {
                 out.reserve_exact(STEP.max(out.len()).min(size + 1 - out.len().min(size)));
             }
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// After the last entry only the checksum of everything before may come.
+    /// Checks that only the checksum follows the last entry.
     fn finish(&self) -> Result<(), Cause> {
         let (content, checksum) = self.pack.split_at_checked(self.at).ok_or_else(truncated)?;
         let digest = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, content);

@@ -1,20 +1,20 @@
-//! From a tag to the commit it leads to, by the objects themselves: a server's word is not asked for.
+//! Peels a tag to its commit by the objects themselves, without trusting the server.
 
 use super::commit::{Commit, Tag};
 use super::error::{Cause, malformed};
 use super::object::{ObjectId, ObjectKind, Objects};
 
-/// Tags may point at tags so many times in a row.
+/// The maximum number of tags that point at tags.
 const DEEPEST: usize = 8;
 
-/// The commit that an object leads to, and the outermost of the tags on the way.
+/// The commit that an object leads to, and the outermost tag on the way.
 pub(super) fn peel(objects: &Objects, id: ObjectId) -> Result<(Commit, Option<Tag>), Cause> {
     let mut outermost: Option<Tag> = None;
     let mut at = id;
     let mut named: Option<ObjectKind> = None;
     for _ in 0..=DEEPEST {
         let object = objects.get(&at).ok_or_else(|| Cause::ObjectNotFound(at.to_string()))?;
-        // What a tag says about the type of its object is as good as any other claim.
+        // The type that a tag states for its target has to be true.
         if let Some(kind) = named {
             objects.expect(&at, kind)?;
         }

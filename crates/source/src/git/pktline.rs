@@ -1,10 +1,10 @@
-//! Git's framing: four hex digits of length, then the bytes; three short codes for pauses.
+//! Git's pkt-lines: four hex digits of length, then the data; three special codes.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::error::Cause;
 
-/// One frame.
+/// One pkt-line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Packet {
     /// `0000`: the end of a message.
@@ -13,26 +13,26 @@ pub(super) enum Packet {
     Delimiter,
     /// `0002`: the end of a response.
     End,
-    /// A line or a piece of a stream.
+    /// A line or a chunk of a stream.
     Data(Bytes),
 }
 
-/// The largest frame, its length included.
+/// The maximum length of a pkt-line, with its prefix.
 const LARGEST: usize = 65520;
 
-/// Takes bytes as they come and gives frames.
+/// Decodes bytes into pkt-lines.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     buffer: BytesMut,
 }
 
 impl Decoder {
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next frame, or nothing until more bytes come.
+    /// The next pkt-line; `None` if more bytes are needed.
     pub(super) fn next(&mut self) -> Result<Option<Packet>, Cause> {
         let Some(digits) = self.buffer.get(..4) else { return Ok(None) };
         let length = std::str::from_utf8(digits)
@@ -59,7 +59,7 @@ impl Decoder {
 }
 
 impl Packet {
-    /// The text of a line without its end.
+    /// The text of a line without its newline.
     pub(super) fn line(&self) -> Option<String> {
         let Self::Data(data) = self else { return None };
         let text = data.strip_suffix(b"\n").unwrap_or(data);
@@ -67,14 +67,14 @@ impl Packet {
     }
 }
 
-/// Appends a line or a piece. What does not fit into one frame is the caller's to split.
+/// Appends a line or a chunk. The caller splits data that does not fit.
 pub(super) fn write(out: &mut Vec<u8>, data: &[u8]) {
     debug_assert!(data.len() + 4 <= LARGEST, "callers split what is larger");
     out.extend_from_slice(format!("{:04x}", data.len() + 4).as_bytes());
     out.extend_from_slice(data);
 }
 
-/// Appends a line of text with its end.
+/// Appends a line of text with its newline.
 pub(super) fn write_line(out: &mut Vec<u8>, line: &str) {
     write(out, format!("{line}\n").as_bytes());
 }

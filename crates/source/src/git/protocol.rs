@@ -1,5 +1,5 @@
-//! Git's fetch protocol as pure functions: requests out, frames in. Version 2, and version 0 for
-//! servers that know nothing newer.
+//! Git's fetch protocol as pure functions: requests out, pkt-lines in. Version 2, and version 0 for
+//! older servers.
 
 use super::error::{Cause, malformed, shown};
 use super::object::ObjectId;
@@ -8,42 +8,43 @@ use super::pktline::{Packet, write_delimiter, write_flush, write_line};
 use super::ref_list::RefReader;
 use super::remote::{FetchRequest, ObjectFilter, RemoteRef};
 
-/// What the client calls itself.
+/// The `agent` capability of the client.
 pub(super) const AGENT: &str = concat!("sluice/", env!("CARGO_PKG_VERSION"));
 
-/// What a server says first.
+/// The server's advertisement.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Advertisement {
-    /// Whether it speaks version 2.
+    /// Whether it supports version 2.
     pub(super) is_v2: bool,
-    /// What it can do: words, in version 2 with `=values`.
+    /// Its capabilities, in version 2 with `=values`.
     pub(super) capabilities: Vec<String>,
-    /// All refs; in version 2 they are asked for.
+    /// All refs; in version 2 they are requested separately.
     pub(super) refs: Vec<RemoteRef>,
 }
 
 impl Advertisement {
-    /// Whether objects may be left out of a fetch.
+    /// Whether the server supports filters.
     pub(super) fn can_filter(&self) -> bool {
         if self.is_v2 {
-            let fetch = self.capabilities.iter().find_map(|word| word.strip_prefix("fetch="));
+            let fetch =
+                self.capabilities.iter().find_map(|capability| capability.strip_prefix("fetch="));
             fetch.is_some_and(|features| features.split(' ').any(|feature| feature == "filter"))
         } else {
             self.has("filter")
         }
     }
 
-    /// Whether any object may be wanted. Version 2 servers do not ask whether a ref leads to it.
+    /// Whether any object may be requested. Version 2 servers do not check whether a ref leads to it.
     pub(super) fn can_want_any(&self) -> bool {
         self.is_v2 || self.has("allow-reachable-sha1-in-want") || self.has("allow-any-sha1-in-want")
     }
 
-    fn has(&self, word: &str) -> bool {
-        self.capabilities.iter().any(|capability| capability == word)
+    fn has(&self, name: &str) -> bool {
+        self.capabilities.iter().any(|capability| capability == name)
     }
 }
 
-/// Reads an advertisement frame by frame.
+/// Parses an advertisement line by line.
 #[derive(Debug)]
 pub(super) struct AdvertisementReader {
     found: Advertisement,
@@ -70,7 +71,7 @@ impl AdvertisementReader {
         }
     }
 
-    /// Takes a frame; gives the advertisement after the last.
+    /// Takes a pkt-line; returns the advertisement after the last.
     pub(super) fn take(&mut self, packet: &Packet) -> Result<Option<Advertisement>, Cause> {
         let Some(line) = packet.line() else {
             // HTTP announces the service in a message of its own.
@@ -121,22 +122,25 @@ impl AdvertisementReader {
         }
     }
 
-    /// Keeps what the server can do.
-    fn take_capabilities<'l>(&mut self, words: impl Iterator<Item = &'l str>) -> Result<(), Cause> {
-        /// What a word costs beside its bytes.
-        const WORD: u64 = 32;
-        for word in words {
-            self.capability_bytes += word.len() as u64 + WORD;
+    /// Adds capabilities, within the limit.
+    fn take_capabilities<'l>(
+        &mut self,
+        capabilities: impl Iterator<Item = &'l str>,
+    ) -> Result<(), Cause> {
+        /// The overhead of a capability beside its bytes.
+        const OVERHEAD: u64 = 32;
+        for capability in capabilities {
+            self.capability_bytes += capability.len() as u64 + OVERHEAD;
             let limit = self.limits.capability_bytes;
             if self.capability_bytes > limit {
                 return Err(Cause::TooLarge { what: "bytes of capabilities", limit });
             }
-            self.found.capabilities.push(word.to_owned());
+            self.found.capabilities.push(capability.to_owned());
         }
         Ok(())
     }
 
-    /// Counts a line that adds nothing, of which there may be one to a ref.
+    /// Counts a line without content; there may be one per ref.
     fn idle(&mut self) -> Result<(), Cause> {
         self.idle += 1;
         let limit = self.limits.idle_lines;
@@ -147,7 +151,7 @@ impl AdvertisementReader {
     }
 }
 
-/// Asks for refs in version 2.
+/// The request for refs in version 2.
 pub(super) fn list_request(prefixes: &[String]) -> Vec<u8> {
     let mut out = command("ls-refs");
     write_line(&mut out, "peel");
@@ -158,7 +162,7 @@ pub(super) fn list_request(prefixes: &[String]) -> Vec<u8> {
     out
 }
 
-/// Asks for objects.
+/// The request for objects.
 pub(super) fn fetch_request(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
     if server.is_v2 { fetch_request_v2(request, server) } else { fetch_request_v0(request, server) }
 }
@@ -179,12 +183,12 @@ fn fetch_request_v2(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
 
 fn fetch_request_v0(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
     let ours = ["ofs-delta", "side-band-64k", "no-progress", "shallow", "filter"];
-    let agreed: Vec<&str> = ours.into_iter().filter(|word| server.has(word)).collect();
+    let agreed: Vec<&str> = ours.into_iter().filter(|capability| server.has(capability)).collect();
     let mut out = Vec::new();
     for (index, want) in request.wants.iter().enumerate() {
-        let words =
+        let capabilities =
             if index == 0 { format!(" {} agent={AGENT}", agreed.join(" ")) } else { String::new() };
-        write_line(&mut out, &format!("want {want}{words}"));
+        write_line(&mut out, &format!("want {want}{capabilities}"));
     }
     write_options(&mut out, request, server);
     write_flush(&mut out);
@@ -193,7 +197,7 @@ fn fetch_request_v0(request: &FetchRequest, server: &Advertisement) -> Vec<u8> {
     out
 }
 
-/// No question follows: a server leaves those aside that it does not know.
+/// There is no negotiation: a server ignores commits that it does not know.
 fn write_haves(out: &mut Vec<u8>, request: &FetchRequest) {
     for have in &request.haves {
         write_line(out, &format!("have {have}"));
@@ -222,13 +226,13 @@ fn command(name: &str) -> Vec<u8> {
     out
 }
 
-/// Reads the answer to a fetch and keeps the packfile in it.
+/// Parses the response to a fetch and keeps its packfile.
 #[derive(Debug)]
 pub(super) struct FetchReader {
     section: Section,
     is_v2: bool,
     limits: GitLimits,
-    /// Bytes that are not of the packfile.
+    /// Bytes outside the packfile.
     talk: u64,
     pack: Vec<u8>,
 }
@@ -237,7 +241,7 @@ pub(super) struct FetchReader {
 enum Section {
     /// Lines about shallow commits and acknowledgements.
     Preamble,
-    /// Pieces of the packfile.
+    /// Chunks of the packfile.
     Pack,
 }
 
@@ -246,7 +250,7 @@ impl FetchReader {
         Self { section: Section::Preamble, is_v2: server.is_v2, limits, talk: 0, pack: Vec::new() }
     }
 
-    /// Takes a frame; says whether it was the last.
+    /// Takes a pkt-line; returns whether it was the last.
     pub(super) fn take(&mut self, packet: &Packet) -> Result<bool, Cause> {
         match (self.section, packet) {
             (Section::Pack, Packet::Data(data)) => self.take_piece(data).map(|()| false),
@@ -283,7 +287,7 @@ impl FetchReader {
         self.pack
     }
 
-    /// Counts what is not of the packfile, frames included.
+    /// Counts bytes outside the packfile, pkt-line prefixes included.
     fn talk(&mut self, bytes: usize) -> Result<(), Cause> {
         self.talk += bytes as u64 + 4;
         let limit = self.limits.talk_bytes;
@@ -293,7 +297,7 @@ impl FetchReader {
         Ok(())
     }
 
-    /// The first byte says what a piece is: 1 the packfile, 2 progress, 3 an error.
+    /// Takes a side-band chunk; the first byte is its band: 1 the packfile, 2 progress, 3 an error.
     fn take_piece(&mut self, data: &[u8]) -> Result<(), Cause> {
         match data.split_first() {
             Some((1, piece)) => {
@@ -311,7 +315,7 @@ impl FetchReader {
     }
 }
 
-/// A server may say an error in place of any line.
+/// A server may send an error in place of any line.
 pub(super) fn refuse_error(line: &str) -> Result<(), Cause> {
     match line.strip_prefix("ERR ") {
         Some(text) => Err(Cause::Remote(shown(text.trim()))),

@@ -1,4 +1,4 @@
-//! Lists of refs, as a server sends them: which are kept, and how many.
+//! Lists of refs from a server, filtered and bounded.
 
 use super::error::{Cause, malformed, shown};
 use super::object::ObjectId;
@@ -6,25 +6,24 @@ use super::pack::GitLimits;
 use super::protocol::refuse_error;
 use super::remote::RemoteRef;
 
-/// Collects refs within limits. Names that git itself would not take, and those that were not asked for,
-/// are left out.
+/// Collects refs within limits. Drops invalid names, and names that were not requested.
 #[derive(Debug)]
 pub(super) struct RefReader {
     prefixes: Vec<String>,
     found: Vec<RemoteRef>,
-    /// All that were listed, left out ones too.
+    /// The number of listed refs, including dropped ones.
     listed: u64,
     bytes: u64,
     limits: GitLimits,
 }
 
 impl RefReader {
-    /// Keeps refs that begin with one of the prefixes; all where there is no prefix.
+    /// Keeps refs that begin with one of the prefixes; all if there is no prefix.
     pub(super) fn new(prefixes: &[String], limits: GitLimits) -> Self {
         Self { prefixes: prefixes.to_vec(), found: Vec::new(), listed: 0, bytes: 0, limits }
     }
 
-    /// Takes a line of the answer to `ls-refs`.
+    /// Takes a line of the response to `ls-refs`.
     pub(super) fn take(&mut self, line: &str) -> Result<(), Cause> {
         refuse_error(line)?;
         let mut words = line.split(' ');
@@ -35,7 +34,7 @@ impl RefReader {
             return self.count();
         }
         let peeled =
-            words.find_map(|word| word.strip_prefix("peeled:")).map(str::parse).transpose()?;
+            words.find_map(|field| field.strip_prefix("peeled:")).map(str::parse).transpose()?;
         self.add(name, id.parse()?, peeled)
     }
 
@@ -65,19 +64,19 @@ impl RefReader {
         Ok(())
     }
 
-    /// What the ref that came last leads to, if it has this name.
+    /// Sets the peeled id of the last ref, if it has this name.
     pub(super) fn peel_last(&mut self, name: &str, id: ObjectId) {
         if let Some(last) = self.found.last_mut().filter(|last| last.name == name) {
             last.peeled = Some(id);
         }
     }
 
-    /// How many there were.
+    /// The number of listed refs.
     pub(super) fn listed(&self) -> u64 {
         self.listed
     }
 
-    /// The refs that are kept.
+    /// The refs that were kept.
     pub(super) fn take_refs(&mut self) -> Vec<RemoteRef> {
         std::mem::take(&mut self.found)
     }
@@ -91,7 +90,7 @@ impl RefReader {
     }
 }
 
-/// Whether git takes a name for one of a ref (`git check-ref-format`); `HEAD` is one as well.
+/// Whether a name is a valid ref name (`git check-ref-format`) or `HEAD`.
 fn is_ref_name(name: &str) -> bool {
     let is_part = |part: &str| {
         let is_lock = part.len() >= 5 && part.as_bytes().ends_with(b".lock");

@@ -1,8 +1,8 @@
-//! The seam between what is wanted of a repository and how it is reached.
+//! The traits of git transports.
 //!
-//! [`GitTransport`] opens a [`GitRemote`] for an address. [`GitOverNetwork`](super::GitOverNetwork) does it over
-//! HTTP and SSH; [`MemoryTransport`](super::MemoryTransport) over repositories made on the spot, so that controllers
-//! and simulations need no network.
+//! [`GitTransport`] opens a [`GitRemote`] for a URL. [`GitOverNetwork`](super::GitOverNetwork) implements it over
+//! HTTP and SSH, [`MemoryTransport`](super::MemoryTransport) for repositories in memory, so that controllers and
+//! simulations need no network.
 
 use std::sync::Arc;
 
@@ -12,76 +12,76 @@ use super::auth::GitAuth;
 use super::error::Cause;
 use super::object::{ObjectId, Objects};
 
-/// A ref as the remote lists it.
+/// A ref in a remote's listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteRef {
     /// The full name, such as `refs/heads/main` or `HEAD`.
     pub name: String,
-    /// What it points at.
+    /// The object it points at.
     pub id: ObjectId,
-    /// What an annotated tag points at in the end.
+    /// The object that an annotated tag finally points at.
     pub peeled: Option<ObjectId>,
 }
 
-/// What to fetch.
+/// A fetch request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FetchRequest {
     /// The objects to start from.
     pub wants: Vec<ObjectId>,
-    /// Commits whose history may be left out. A remote that does not know them sends everything.
+    /// Commits with a history that may be left out. A remote that does not know them sends everything.
     pub haves: Vec<ObjectId>,
-    /// How many commits deep; all of the history where absent.
+    /// The depth in commits; the whole history if absent.
     pub depth: Option<u32>,
-    /// What to leave out, if the remote can.
+    /// Objects to leave out, if the remote supports filters.
     pub filter: Option<ObjectFilter>,
-    /// How much of it is taken.
+    /// The limits of the fetch.
     pub budget: Budget,
 }
 
-/// How much a fetch may bring.
+/// The limits of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Budget {
-    /// As much as a repository may.
+    /// Those of a repository.
     #[default]
     Repository,
-    /// Less: commits that are looked at and thrown away.
+    /// Lower ones: for commits that are inspected and dropped.
     History,
 }
 
-/// What a remote may leave out.
+/// An object filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFilter {
-    /// Contents of files; they can be fetched by name afterwards.
+    /// Without file contents; they can be fetched by id afterwards.
     Blobs,
-    /// Contents of files and directories: commits and tags only.
+    /// Without file contents and directories: commits and tags only.
     Trees,
 }
 
-/// A repository somewhere else.
+/// A remote repository.
 pub trait GitRemote: Send + Sync {
-    /// The refs whose names begin with one of the prefixes, in the remote's order; all where there is no prefix.
+    /// The refs with names that begin with one of the prefixes, in the remote's order; all if there is no prefix.
     fn list_refs<'a>(
         &'a self,
         prefixes: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<RemoteRef>, Cause>>;
 
-    /// Whether objects may be left out.
+    /// Whether the remote supports filters.
     fn can_filter(&self) -> BoxFuture<'_, Result<bool, Cause>>;
 
-    /// Whether any object can be asked for by name, not only what refs point at.
+    /// Whether any object can be requested by id, not only those that refs point at.
     fn can_want_any(&self) -> BoxFuture<'_, Result<bool, Cause>>;
 
-    /// Objects. Where the remote cannot filter, all come. Dropping the future ends the transfer.
+    /// Fetches objects. Without support for filters, all are sent. Dropping the future cancels the transfer.
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Objects, Cause>>;
 
-    /// The request whose answer has not begun yet, as an error would name it; empty where there is none.
+    /// The request that waits for a response, for error messages; empty if there is none.
     fn pending(&self) -> String {
         String::new()
     }
 }
 
-/// A way to reach repositories.
+/// Opens remote repositories.
 pub trait GitTransport: Send + Sync {
-    /// A remote for an address. Nothing is sent yet.
+    /// A remote for a URL. Nothing is sent yet.
     fn open(&self, url: &str, auth: &GitAuth) -> Result<Arc<dyn GitRemote>, Cause>;
 }

@@ -1,7 +1,7 @@
-//! Whether a commit or a tag was signed with a trusted key. In Flux's words.
+//! Verifies that a commit or a tag was signed with a trusted key, with Flux's messages.
 //!
-//! **Invariant:** a signature counts for the bytes that were signed: the object without its one signature.
-//! A tag counts for the name in its header, not for the name that a server lists it under.
+//! **Invariant:** a signature is valid for the bytes that were signed: the object without its one signature.
+//! A tag is verified for the name in its header, not for the name that a server lists it under.
 
 mod pgp;
 mod ssh;
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::clone::Checkout;
 use super::error::shown;
 
-/// Which objects have to be signed.
+/// The objects that must be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyMode {
     /// The commit.
@@ -25,7 +25,7 @@ pub enum VerifyMode {
 }
 
 impl VerifyMode {
-    /// The mode with a name in `spec.verify.mode`, of which `head` is an old spelling.
+    /// Parses `spec.verify.mode`; `head` is an old spelling.
     pub fn of_name(name: &str) -> Option<Self> {
         match name {
             "HEAD" | "head" => Some(Self::Head),
@@ -36,22 +36,22 @@ impl VerifyMode {
     }
 }
 
-/// Whether a signed tag has to be named as the reference that it was found by.
+/// Whether a signed tag must have the name of the reference that led to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TagName {
-    /// It has to: otherwise a server could list an old release under a new name.
+    /// It must: otherwise a server could list an old release under a new name.
     #[default]
     Exact,
     /// It need not.
     Ignored,
 }
 
-/// What has to be signed.
+/// What must be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifyRules {
-    /// Which objects.
+    /// The objects.
     pub mode: VerifyMode,
-    /// Whether the name of a tag counts.
+    /// Whether the name of a tag is checked.
     pub tag_name: TagName,
 }
 
@@ -66,12 +66,12 @@ impl From<VerifyMode> for VerifyRules {
 pub struct TrustedKeys {
     /// Armored PGP key rings.
     pub pgp: Vec<String>,
-    /// Texts like `authorized_keys`.
+    /// Texts in the format of `authorized_keys`.
     pub ssh: Vec<String>,
 }
 
 impl TrustedKeys {
-    /// `*.sshpub` are SSH keys, everything else is PGP.
+    /// Reads keys: `*.sshpub` are SSH keys, all others are PGP.
     pub fn from_secret(data: &BTreeMap<String, Vec<u8>>) -> Self {
         let mut keys = Self::default();
         for (name, value) in data {
@@ -82,24 +82,24 @@ impl TrustedKeys {
     }
 }
 
-/// Why a checkout is not trusted.
+/// Why a checkout is not verified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// A tag is to be verified, and none was checked out. Waiting does not help.
+    /// A tag must be verified, and the reference is not a tag. A retry does not help.
     #[error("cannot verify tag object's signature if a tag reference is not specified")]
     NoTag,
     /// The tag is not signed.
     #[error("cannot verify signature of tag '{0}' since it is not signed")]
     UnsignedTag(String),
-    /// The tag's signature is not one of ours.
+    /// The tag's signature is not by a trusted key.
     #[error("signature verification of tag '{tag}' failed: {problem}")]
     Tag {
         /// The tag.
         tag: String,
-        /// What is wrong.
+        /// The cause.
         problem: String,
     },
-    /// The tag is signed, as another one.
+    /// The signed tag has another name.
     #[error(
         "signature verification of tag '{tag}' failed: the tag object was signed as '{signed}', not as '{asked}'"
     )]
@@ -108,15 +108,15 @@ pub enum VerifyError {
         tag: String,
         /// The name in its header.
         signed: String,
-        /// The name that was asked for.
+        /// The requested name.
         asked: String,
     },
-    /// The commit's signature is not one of ours.
+    /// The commit's signature is not by a trusted key.
     #[error("signature verification of commit '{commit}' failed: {problem}")]
     Commit {
         /// The commit.
         commit: String,
-        /// What is wrong.
+        /// The cause.
         problem: String,
     },
 }
@@ -132,14 +132,14 @@ impl VerifyError {
         }
     }
 
-    /// Whether only another spec helps.
+    /// Whether only a change of the spec helps.
     pub fn is_stalling(&self) -> bool {
         matches!(self, Self::NoTag)
     }
 }
 
-/// Verifies a checkout; gives the message of the condition. Keys and signatures that have expired
-/// at the moment count for nothing.
+/// Verifies a checkout; returns the message of the condition. Keys and signatures that have expired are
+/// not accepted.
 pub fn verify(
     checkout: &Checkout,
     rules: impl Into<VerifyRules>,
@@ -183,7 +183,7 @@ pub fn verify(
     Ok(message)
 }
 
-/// Something signed.
+/// A signed object.
 struct Subject<'a> {
     name: &'static str,
     signature: &'a str,
@@ -191,7 +191,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The key that signed it.
+    /// The key that made the signature.
     fn verify(&self, keys: &TrustedKeys, now: Timestamp) -> Result<String, String> {
         let name = self.name;
         let signature = self.signature.trim();

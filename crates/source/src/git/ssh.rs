@@ -1,4 +1,4 @@
-//! Git's smart protocol over SSH: one login, one `git-upload-pack`, as many questions as needed.
+//! Git's smart protocol over SSH: one login, one `git-upload-pack`, several requests.
 
 mod keypair;
 mod known_hosts;
@@ -33,14 +33,14 @@ pub use scan::{ScanError, scan_host_key};
 
 const PORT: u16 = 22;
 
-/// A server that says nothing for so long has gone.
+/// The inactivity timeout of a server.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// As much of what a server complains is kept.
+/// The maximum length of a server's error output that is kept.
 const COMPLAINT: usize = 4096;
 
-/// The algorithms of an installation (`--ssh-kex-algos`, `--ssh-hostkey-algos`); the library's
-/// where empty.
+/// The allowed algorithms (`--ssh-kex-algos`, `--ssh-hostkey-algos`); the library's defaults if
+/// empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SshOptions {
     /// Key exchanges, the preferred one first.
@@ -49,16 +49,16 @@ pub struct SshOptions {
     pub host_keys: Vec<String>,
 }
 
-/// Whether a private key cannot be read without a passphrase.
+/// Whether a private key is encrypted.
 pub(super) fn is_encrypted(identity: &[u8]) -> bool {
     let text = String::from_utf8_lossy(identity);
     matches!(decode_secret_key(&text, None), Err(russh::keys::Error::KeyIsEncrypted))
 }
 
-/// How many rounds of its slow hash a private key may ask for. `ssh-keygen` writes 24, and a few hundred for the careful.
+/// The maximum number of key derivation rounds of a private key. `ssh-keygen` writes 24, cautious people a few hundred.
 const MOST_ROUNDS: u32 = 1024;
 
-/// Reads a private key. One that asks for four billion rounds of hashing would hold a worker for years.
+/// Parses a private key. Decrypting one with four billion rounds would block a worker for years.
 pub(super) fn read_private_key(
     text: &str,
     passphrase: Option<&str>,
@@ -73,12 +73,12 @@ pub(super) fn read_private_key(
     decode_secret_key(text, passphrase)
 }
 
-/// A repository behind SSH.
+/// A repository over SSH.
 pub(super) struct SshRemote {
     login: Login,
     command: String,
     limits: GitLimits,
-    /// A conversation that is not in use.
+    /// An idle session.
     idle: Mutex<Option<Conversation>>,
 }
 
@@ -141,7 +141,7 @@ impl SshRemote {
         })
     }
 
-    /// A conversation that waits for a question: the one that is idle, or a new one.
+    /// A session that is ready for a request: the idle one, or a new one.
     async fn converse(&self) -> Result<Conversation, Cause> {
         let idle = self.idle().take();
         match idle {
@@ -150,7 +150,7 @@ impl SshRemote {
         }
     }
 
-    /// Keeps a conversation for the next question. Version 0 has none after a fetch.
+    /// Keeps a session for the next request. Version 0 has none after a fetch.
     fn keep(&self, conversation: Conversation) {
         *self.idle() = Some(conversation);
     }
@@ -162,7 +162,7 @@ impl SshRemote {
     async fn connect(&self) -> Result<Conversation, Cause> {
         let session = self.login.connect().await?;
         let channel = session.channel_open_session().await.map_err(ssh_error)?;
-        // A server that does not take the variable speaks version 0.
+        // A server that ignores the variable uses version 0.
         channel.set_env(false, "GIT_PROTOCOL", "version=2").await.map_err(ssh_error)?;
         channel.exec(true, self.command.as_bytes()).await.map_err(ssh_error)?;
         let (input, out) = channel.split();
@@ -178,7 +178,7 @@ impl Login {
         let stream = self.network.dial(self.purpose, &self.host, self.port).await;
         let stream = stream.map_err(|error| match error {
             DialError::Refused(refusal) => Cause::Ssh(refusal.to_string()),
-            // The words of the library that logs in.
+            // The message of the SSH library.
             DialError::Failed(error) => ssh_error(russh::Error::IO(error)),
         })?;
         let connecting = client::connect_stream(Arc::clone(&self.config), stream, check);
@@ -267,7 +267,7 @@ impl GitRemote for SshRemote {
     }
 }
 
-/// The command for a path, which is one word of a shell and no option.
+/// The command for a path, quoted so that it is one argument and never an option.
 fn upload_pack(path: &str) -> Result<String, Cause> {
     if !path.starts_with('/') || path.contains(['\0', '\n', '\r']) {
         return Err(Cause::Url(format!("{:?} is no path of a repository", shown(path))));
@@ -276,7 +276,7 @@ fn upload_pack(path: &str) -> Result<String, Cause> {
     Ok(format!("git-upload-pack '{quoted}'"))
 }
 
-/// Compares the server's key with what is known of it.
+/// Verifies the server's host key.
 struct HostCheck {
     known: Arc<KnownHosts>,
 }
@@ -309,9 +309,9 @@ impl client::Handler for HostCheck {
     }
 }
 
-/// The library's algorithms, narrowed to what is allowed and to the kinds of keys that are known
-/// of the host, so that the server shows one of them. Host keys are not proved by SHA-1 unless the flag
-/// names `ssh-rsa`.
+/// The library's algorithms, limited to the allowed ones and to the types of the host's known keys, so that
+/// the server presents one of them. Host keys are not verified with SHA-1 unless the flag names
+/// `ssh-rsa`.
 fn preferred(options: &SshOptions, known: &KnownHosts) -> Result<Preferred, Cause> {
     let mut preferred = Preferred::DEFAULT;
     if !options.key_exchanges.is_empty() {
@@ -348,7 +348,7 @@ fn same_kind(one: &Algorithm, other: &Algorithm) -> bool {
     matches!((one, other), (Algorithm::Rsa { .. }, Algorithm::Rsa { .. })) || one == other
 }
 
-/// The program's output. What it complains is the error when it ends.
+/// The standard output of the command. Its error output is the error when it ends.
 fn stream(input: russh::ChannelReadHalf) -> BoxStream<'static, Result<Bytes, Cause>> {
     futures::stream::unfold((input, Vec::new()), |(mut input, mut complaint)| async move {
         loop {
@@ -376,7 +376,7 @@ fn stream(input: russh::ChannelReadHalf) -> BoxStream<'static, Result<Bytes, Cau
     .boxed()
 }
 
-/// What the usual servers say of repositories that are not there.
+/// Recognises the messages of common servers for missing repositories.
 fn complained(text: &str) -> Cause {
     const ABSENT: [&str; 4] = [
         "not found",

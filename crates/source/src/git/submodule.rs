@@ -1,4 +1,4 @@
-//! Submodules: where `.gitmodules` says they are, at the commit that the directory names.
+//! Submodules: at the URL in `.gitmodules` and the commit in the directory.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,24 +14,24 @@ use super::remote::{FetchRequest, GitTransport};
 use super::tree::{self, Gitlink, Worktree};
 use crate::tree::SourceTree;
 
-/// Submodules may lie as deep in each other, as go-git has it.
+/// The maximum nesting of submodules, as in go-git.
 const DEEPEST: u32 = 10;
 
-/// A checkout may have as many, those of submodules included: each costs a connection and a copy of its
-/// files, and one that holds two of the next doubles at every level.
+/// The maximum number of submodules in a checkout, nested ones included: each costs a connection and a copy of
+/// its files, and two of them at every level double the number.
 const MOST: u32 = 500;
 
-/// The repository that submodules belong to.
+/// The repository of submodules.
 struct Parent<'a> {
     transport: &'a dyn GitTransport,
     url: String,
     auth: GitAuth,
     depth: u32,
-    /// How many submodules the whole checkout has so far.
+    /// The number of submodules in the whole checkout so far.
     count: &'a AtomicU32,
 }
 
-/// Checks the submodules of a repository out into their places, and theirs.
+/// Checks out the submodules of a repository, recursively.
 pub(super) async fn check_out_all(
     transport: &dyn GitTransport,
     (url, auth): (&str, &GitAuth),
@@ -56,7 +56,7 @@ fn check_out<'a>(
         let configuration = files.read(".gitmodules").cloned().unwrap_or_default();
         let modules = parse(&String::from_utf8_lossy(&configuration));
         for link in links {
-            // A directory that the configuration does not name stays empty, as in git.
+            // A directory without an entry in `.gitmodules` stays empty, as in git.
             let Some(module) = modules.iter().find(|module| module.path == link.path) else {
                 continue;
             };
@@ -72,7 +72,7 @@ fn check_out<'a>(
             let failed = |error: crate::tree::TreeError| {
                 parent.failed(malformed(format!("submodule '{}': {error}", link.path)))
             };
-            // Flux's artifacts have the file by which git finds what belongs to a submodule.
+            // Flux's artifacts contain the `.git` file of a submodule.
             tree.insert_file(".git", git_file(module)).map_err(failed)?;
             files.graft(&link.path, &tree).map_err(failed)?;
         }
@@ -117,19 +117,19 @@ async fn fetch(
 }
 
 impl Parent<'_> {
-    /// What cannot be fetched for a repository is a failure of its own.
+    /// The error of a submodule that cannot be fetched.
     fn failed(&self, source: Cause) -> GitError {
         GitError::Clone { url: without_password(&self.url), source }
     }
 }
 
-/// Whether a name stays inside of `.git/modules`, where git keeps what belongs to a submodule.
+/// Whether a name stays inside of `.git/modules`.
 fn is_module_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
     name.split(['/', '\\']).all(is_part) && !name.contains(char::is_control)
 }
 
-/// Where git keeps what belongs to a submodule, as seen from its directory.
+/// The content of a submodule's `.git` file: the path to its git directory.
 fn git_file(module: &Module) -> String {
     let up = "../".repeat(module.path.split('/').count());
     format!("gitdir: {up}.git/modules/{}\n", module.name)
@@ -167,7 +167,7 @@ fn parse(text: &str) -> Vec<Module> {
     modules
 }
 
-/// An address as `.gitmodules` may write it: whole, relative to the parent, or `user@host:path`.
+/// Resolves a URL in `.gitmodules`: absolute, relative to the parent, or `user@host:path`.
 fn resolve(parent: &Url, text: &str) -> Result<Url, Cause> {
     let invalid = |error: &dyn std::fmt::Display| Cause::Url(format!("{text:?}: {error}"));
     let url = if text.starts_with("./") || text.starts_with("../") {

@@ -1,4 +1,4 @@
-//! From a directory object to a tree of files.
+//! Checks out directory objects as a tree of files.
 
 use sluice_base::limits::{LimitError, TreeBudget, TreeLimits, shortened};
 
@@ -6,12 +6,12 @@ use super::error::{Cause, malformed, shown};
 use super::object::{ObjectId, ObjectKind, Objects};
 use crate::tree::{Node, SourceTree, TreeError, is_part};
 
-/// A submodule's place and commit.
+/// A submodule's path and commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gitlink {
-    /// Where it belongs.
+    /// Its path.
     pub path: String,
-    /// The commit it is at.
+    /// Its commit.
     pub commit: ObjectId,
 }
 
@@ -31,7 +31,7 @@ struct Entry {
     id: ObjectId,
 }
 
-/// A file that a checkout needs.
+/// A file of a checkout.
 struct Leaf {
     path: String,
     mode: u32,
@@ -43,8 +43,8 @@ const MODE_LINK: u32 = 0o120_000;
 const MODE_GITLINK: u32 = 0o160_000;
 const MODE_TYPE: u32 = 0o170_000;
 
-/// Checks a directory object out. With `sparse`, only paths that begin with one of the texts: as
-/// go-git has it, `apps` takes `apps-old` along.
+/// Checks out a directory object. With `sparse`, only paths that begin with one of the prefixes: as in
+/// go-git, `apps` matches `apps-old` too.
 pub fn checkout(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Worktree, Cause> {
     let mut worktree = Worktree::default();
     walk(objects, root, sparse, |leaf| {
@@ -67,7 +67,7 @@ pub fn checkout(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<
     Ok(worktree)
 }
 
-/// A target is as long as a path can be; no system makes a longer link.
+/// The target of a link, at most as long as a path can be.
 fn link_target(target: &[u8], path: &str) -> Result<String, Cause> {
     let limit = TreeLimits::DEFAULT.path;
     if target.len() > limit {
@@ -77,7 +77,7 @@ fn link_target(target: &[u8], path: &str) -> Result<String, Cause> {
     Ok(String::from_utf8_lossy(target).into_owned())
 }
 
-/// The contents of files that a checkout needs and that are not here yet.
+/// The file contents that a checkout needs and that have not been fetched.
 pub(super) fn missing_blobs(
     objects: &Objects,
     root: ObjectId,
@@ -95,7 +95,7 @@ pub(super) fn missing_blobs(
     Ok(ids)
 }
 
-/// What a directory object names: whether it is a directory, and its object. Submodules are left out.
+/// The entries of a directory object: whether each is a directory, and its id. Submodules are skipped.
 pub(super) fn children(data: &[u8]) -> Result<Vec<(bool, ObjectId)>, Cause> {
     let kept = |entry: Entry| match entry.mode & MODE_TYPE {
         MODE_GITLINK => None,
@@ -104,8 +104,8 @@ pub(super) fn children(data: &[u8]) -> Result<Vec<(bool, ObjectId)>, Cause> {
     Ok(entries(data)?.into_iter().filter_map(kept).collect())
 }
 
-/// Visits every file of a directory object. Nothing is collected: a small object can name a large one many times
-/// over, so what is left out counts too.
+/// Visits every file of a directory object. Skipped files count towards the limits too: a small object can refer to
+/// a large one many times.
 fn walk(
     objects: &Objects,
     root: ObjectId,
@@ -138,7 +138,7 @@ fn refused(error: TreeError) -> Cause {
     }
 }
 
-/// Whether a path in the directory can begin with one of the texts.
+/// Whether a path in the directory can begin with one of the prefixes.
 fn may_hold(directory: &str, sparse: &[String]) -> bool {
     let inner = format!("{directory}/");
     sparse.is_empty()
@@ -157,14 +157,14 @@ fn entries(mut data: &[u8]) -> Result<Vec<Entry>, Cause> {
             std::str::from_utf8(mode).ok().and_then(|mode| u32::from_str_radix(mode, 8).ok());
         let name = String::from_utf8_lossy(name.get(1..).unwrap_or_default()).into_owned();
         let id = rest.get(1..21).and_then(ObjectId::from_bytes).ok_or_else(broken)?;
-        // Git itself refuses to check such names out.
+        // Git itself refuses to check out such names.
         if !is_part(&name) || name.contains('/') || name.eq_ignore_ascii_case(".git") {
             return Err(malformed(format!("invalid path component {:?}", shortened(&name))));
         }
         entries.push(Entry { mode: mode.ok_or_else(broken)?, name, id });
         data = rest.get(21..).unwrap_or_default();
     }
-    // Git shows one of two entries with the same name, and it need not be the one that is written here.
+    // Of two entries with the same name, git may show another one than is written here.
     let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -231,7 +231,7 @@ mod tests {
         }
         let outcome = checkout(&objects, root, &[]);
         assert!(matches!(outcome, Err(Cause::Tree(_))), "22,500 paths of 4,000 bytes");
-        // What sparse paths leave out is visited nevertheless, if it is in a directory that they name.
+        // Files that sparse paths leave out are visited nevertheless, if they are in a matching directory.
         let elsewhere = format!("{}/x", vec!["d".repeat(250); 15].join("/"));
         assert!(checkout(&objects, root, &[elsewhere]).is_ok());
     }

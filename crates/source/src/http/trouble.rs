@@ -1,4 +1,4 @@
-//! What went wrong on a connection, in the words of Go's HTTP client, which Flux shows as they are.
+//! Connection errors with the messages of Go's HTTP client, which Flux shows.
 
 use std::error::Error;
 use std::fmt;
@@ -10,26 +10,26 @@ use rustls::CertificateError;
 
 use crate::network::Refusal;
 
-/// What hyper says where the other side hangs up without an answer.
+/// hyper's message when the peer closes the connection without a response.
 const HUNG_UP: &str = "connection closed before message completed";
 
-/// How a connection failed.
+/// The kind of a connection failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// There was none to be had.
+    /// No connection.
     Unreachable(String),
-    /// Nobody vouches for the server's certificate, or it is not good for the server.
+    /// The server's certificate is not trusted, or not valid for the server.
     Untrusted(String),
-    /// It ended before an answer came; the next one may not.
+    /// The connection ended before a response; a retry may help.
     Broken(String),
-    /// It ended within an answer.
+    /// The connection ended within a response.
     Cut,
     /// The network policy does not allow it.
     Refused(String),
 }
 
 impl Trouble {
-    /// What an error of the client means, which came when this address was asked.
+    /// Classifies an error of the client for a URL.
     pub(crate) fn of(error: &(dyn Error + 'static), url: &Url) -> Self {
         if let Some(refusal) = Refusal::below(error) {
             return Self::Refused(refusal.to_string());
@@ -88,14 +88,14 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// A request as Go names it: `Get "https://…"`.
+/// A request in Go's format: `Get "https://…"`.
 pub(crate) fn asked(method: &Method, url: &str) -> String {
     let name = method.as_str();
     let (first, rest) = name.split_at_checked(1).unwrap_or((name, ""));
     format!("{first}{} \"{url}\"", rest.to_ascii_lowercase())
 }
 
-/// What Go says of a request that brought no answer: what was asked, and why nothing came.
+/// Go's message for a request without a response: the request and the cause.
 pub fn unanswered(method: &Method, url: &str, error: &(dyn Error + 'static)) -> String {
     let why = match Url::parse(url) {
         Ok(parsed) => Trouble::of(error, &parsed).to_string(),
@@ -105,7 +105,7 @@ pub fn unanswered(method: &Method, url: &str, error: &(dyn Error + 'static)) -> 
 }
 
 fn certificate(error: &(dyn Error + 'static)) -> Option<String> {
-    // An error of TLS lies inside of errors of input and output, not below them.
+    // A TLS error is inside an I/O error, not its source.
     if let Some(inner) = error.downcast_ref().and_then(io::Error::get_ref) {
         return certificate(inner);
     }

@@ -1,7 +1,7 @@
-//! The network as clouds, vaults and bases are asked over it: one request, one answer, both within bounds.
+//! HTTP for clouds, vaults and remote bases: one request, one bounded response.
 //!
-//! A request that cloud code marks as one for the machine's metadata service ([`OfMachine`]) is the only one that
-//! may reach it; every other request is judged by the purpose of the [`Web`].
+//! Only a request that cloud code marks as one for the metadata service ([`OfMachine`]) may reach it; every other
+//! request is checked with the purpose of the [`Web`].
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use sluice_cloud::{Answer, Http, OfMachine};
 use super::{HttpError, HttpOptions};
 use crate::network::{Client, Network, Purpose};
 
-/// How long an answer may take.
+/// The timeout of a response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How large an answer may be.
+/// The maximum size of a response.
 const LARGEST: usize = 16 << 20;
 
-/// The network for a purpose. Redirects are not followed.
+/// HTTP for a purpose. Redirects are not followed.
 pub struct Web {
     client: Client,
     machine: Client,
 }
 
 impl Web {
-    /// The network without a proxy. The metadata service of the machine is reached only for clouds.
+    /// Without a proxy. The metadata service is reachable for clouds only.
     pub fn new(network: &Network, purpose: Purpose) -> Result<Self, HttpError> {
         let options = HttpOptions { no_redirects: true, ..HttpOptions::default() };
         let of_machine = if purpose == Purpose::Cloud { Purpose::Metadata } else { purpose };

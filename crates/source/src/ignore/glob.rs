@@ -1,12 +1,12 @@
 //! Go's `filepath.Match`: stars, question marks, classes and escapes within one name.
 
-/// A pattern for a name, cut where its stars are.
+/// A pattern for a name, split at its stars.
 #[derive(Debug, Clone)]
 pub(crate) struct Glob {
     pieces: Vec<Piece>,
 }
 
-/// A pattern that Go calls malformed. It is one only when the malformed piece is reached.
+/// A malformed pattern in Go's sense: an error only when the malformed part is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BadPattern;
 
@@ -37,7 +37,7 @@ impl Glob {
         Self { pieces }
     }
 
-    /// Whether no piece is malformed.
+    /// Whether no part is malformed.
     pub(crate) fn is_valid(&self) -> bool {
         self.pieces.iter().all(|piece| piece.signs.is_ok())
     }
@@ -50,7 +50,7 @@ impl Glob {
             if piece.after_star && signs.is_empty() {
                 return Ok(!name.contains(&b'/'));
             }
-            // The last piece has to reach the end of the name.
+            // The last part has to match at the end of the name.
             let begins = |from: &'_ [u8]| -> Option<usize> {
                 let left = begin(signs, from)?;
                 (index < last || left == 0).then_some(left)
@@ -68,7 +68,7 @@ impl Glob {
     }
 }
 
-/// How long a piece is: up to the next star that is not in a class and not escaped.
+/// The length of a part: up to the next star that is neither in a class nor escaped.
 fn piece_length(text: &[u8]) -> usize {
     let mut in_class = false;
     let mut at = 0;
@@ -136,7 +136,7 @@ fn class(text: &str) -> Result<(Sign, &str), BadPattern> {
     }
 }
 
-/// A character of a class; something has to follow it.
+/// A character of a class; another one must follow.
 fn class_character(text: &str) -> Result<(char, &str), BadPattern> {
     if text.starts_with(['-', ']']) {
         return Err(BadPattern);
@@ -147,7 +147,7 @@ fn class_character(text: &str) -> Result<(char, &str), BadPattern> {
     if rest.is_empty() { Err(BadPattern) } else { Ok((character, rest)) }
 }
 
-/// How many bytes are left of a name that begins with the signs.
+/// The number of bytes after a match of the tokens at the start of a name.
 fn begin(signs: &[Sign], name: &[u8]) -> Option<usize> {
     let mut rest = name;
     for sign in signs {
@@ -178,8 +178,8 @@ fn begin(signs: &[Sign], name: &[u8]) -> Option<usize> {
     Some(rest.len())
 }
 
-/// The first character and its length. A star may have stopped in the middle of one: then it is
-/// the replacement character, one byte long.
+/// The first character and its length. A star may have stopped inside of one: then it is the replacement
+/// character, one byte long.
 fn decode(bytes: &[u8]) -> (char, usize) {
     for length in 1..=4 {
         let text = bytes.get(..length).and_then(|start| std::str::from_utf8(start).ok());

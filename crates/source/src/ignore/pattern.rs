@@ -1,13 +1,13 @@
-//! One pattern, as go-git matches it: not quite git, and exactly that.
+//! One ignore pattern, with go-git's matching, which differs from git's.
 
 use super::glob::{BadPattern, Glob};
 
 /// A pattern of an ignore file.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    /// The directory it holds for, as parts.
+    /// The directory it applies to, as segments.
     domain: Vec<String>,
-    /// Whether it takes back what others exclude.
+    /// Whether it includes paths again (`!`).
     includes: bool,
     directories_only: bool,
     shape: Shape,
@@ -15,25 +15,25 @@ pub struct Pattern {
 
 #[derive(Debug, Clone)]
 enum Shape {
-    /// Without a slash: any part of the path.
+    /// Without a slash: matches any segment of the path.
     Name(Glob),
-    /// With a slash: parts in a row, from the domain on.
+    /// With a slash: consecutive segments, from the domain on.
     Path(Vec<Part>),
 }
 
 #[derive(Debug, Clone)]
 enum Part {
-    /// Between two slashes, or before the first.
+    /// Empty: between two slashes, or before the first.
     Empty,
     /// `**`.
     AnyDirectories,
-    /// Has `**` among other signs; such a pattern matches nothing.
+    /// `**` among other characters; such a pattern matches nothing.
     Broken,
     Glob(Glob),
 }
 
 impl Pattern {
-    /// Reads a pattern that holds for a directory, which is given by its parts.
+    /// Parses a pattern for a directory, which is given by its segments.
     pub fn parse(text: &str, domain: &[&str]) -> Self {
         let (includes, text) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),
@@ -53,7 +53,7 @@ impl Pattern {
         Self { domain, includes, directories_only, shape }
     }
 
-    /// Whether it excludes a path (true), includes it (false), or says nothing.
+    /// Whether it excludes a path (true), includes it (false), or does not match.
     pub(super) fn verdict(&self, path: &[&str], is_directory: bool) -> Option<bool> {
         let (domain, path) = path.split_at_checked(self.domain.len())?;
         if path.is_empty() || domain != self.domain {
@@ -63,7 +63,7 @@ impl Pattern {
             Shape::Name(glob) => self.matches_name(glob, path, is_directory),
             Shape::Path(parts) => self.matches_path(parts, path, is_directory),
         };
-        // A pattern that cannot be read matches nothing.
+        // A malformed pattern matches nothing.
         matches.unwrap_or(false).then_some(!self.includes)
     }
 
@@ -100,7 +100,7 @@ impl Pattern {
                 Part::Glob(_) if rest.is_empty() => return Ok(false),
                 Part::Glob(glob) if may_skip => {
                     may_skip = false;
-                    // Goes to the first name that fits; go-git never comes back for another.
+                    // Continues at the first segment that matches; go-git does not backtrack.
                     while let Some((name, after)) = rest.split_first() {
                         rest = after;
                         if glob.matches(name)? {

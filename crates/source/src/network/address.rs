@@ -1,25 +1,25 @@
-//! What an IP address is: on this machine, on this link, in a private network, or on the Internet.
+//! Classes of IP addresses: loopback, link-local, private, public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The class of an address, as far as the policy tells addresses apart.
+/// The class of an address in the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressClass {
     /// On the Internet.
     Public,
     /// This machine.
     Loopback,
-    /// No address at all, which leads to this machine.
+    /// The unspecified address, which reaches this machine.
     Unspecified,
-    /// Private use: RFC 1918, unique local, shared by carriers, and blocks that are routed nowhere.
+    /// Private use: RFC 1918, unique local, carrier-grade NAT, and reserved blocks.
     Private,
-    /// The link of this machine, or a service that clouds run for it elsewhere.
+    /// Link-local, or a metadata service of a cloud.
     Metadata,
     /// Many machines at once.
     Multicast,
 }
 
-/// Services of clouds for a machine that are not at link-local addresses: Alibaba, Oracle, Azure.
+/// Metadata services that are not at link-local addresses: Alibaba, Oracle, Azure.
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(192, 0, 0, 192),
@@ -27,7 +27,7 @@ const METADATA_V4: [Ipv4Addr; 3] = [
 ];
 
 impl AddressClass {
-    /// The class of an address. An IPv4 address inside of an IPv6 address counts as the IPv4 address.
+    /// Classifies an address. An IPv4 address embedded in an IPv6 address counts as the IPv4 address.
     pub fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => of_v4(address),
@@ -35,8 +35,8 @@ impl AddressClass {
         }
     }
 
-    /// What a message calls such an address.
-    pub(super) const fn words(self) -> &'static str {
+    /// The class in messages.
+    pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Public => "a public address",
             Self::Loopback => "a loopback address",
@@ -59,7 +59,7 @@ fn of_v4(address: Ipv4Addr) -> AddressClass {
     match (first, second, third) {
         (0, ..) => AddressClass::Unspecified,
         (224..=239, ..) => AddressClass::Multicast,
-        // Private use, carriers, assignments of protocols, documentation, benchmarks, reserved, broadcast.
+        // Private use, carrier-grade NAT, protocol assignments, documentation, benchmarks, reserved, broadcast.
         (10 | 240..=255, ..)
         | (172, 16..=31, _)
         | (192, 168, _)
@@ -81,17 +81,17 @@ fn of_v6(address: Ipv6Addr) -> AddressClass {
         return AddressClass::Unspecified;
     }
     match (first, second) {
-        // fd00:ec2::/32 is where Amazon's machines and pods find their metadata and credentials.
+        // fd00:ec2::/32 has the metadata and credential services of AWS.
         (0xfe80..=0xfebf, _) | (0xfd00, 0x0ec2) => AddressClass::Metadata,
         (0xff00..=0xffff, _) => AddressClass::Multicast,
-        // Only 2000::/3 is on the Internet. Of that, documentation and Teredo are not.
+        // Only 2000::/3 is public, without documentation prefixes and Teredo.
         (0x2001, 0x0000 | 0x0db8) | (0x3fff, _) => AddressClass::Private,
         (0x2000..=0x3fff, _) => AddressClass::Public,
         _ => AddressClass::Private,
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, translated (NAT64) or 6to4.
+/// The IPv4 address that an IPv6 address embeds: mapped, compatible, translated (NAT64) or 6to4.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = address.segments();
     let last = || {

@@ -1,4 +1,4 @@
-//! The HTTP client of a purpose: judges each request, then sends it. The only place that builds HTTP clients.
+//! The HTTP client of a purpose: checks each request, then sends it. No other code builds HTTP clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::http::{HttpError, HttpOptions, Proxy, chain, client_proxy};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the transfer of an artifact may take. Servers of artifacts are near.
+/// The timeout of an artifact's transfer. Artifact servers are in the same cluster.
 const ARTIFACT_TIMEOUT: Duration = Duration::from_mins(5);
-/// A server of artifacts that says nothing for so long has gone.
+/// The inactivity timeout of an artifact server.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Sends requests for a purpose.
@@ -26,13 +26,13 @@ pub struct Client {
     purpose: Purpose,
 }
 
-/// Why a request brought no answer.
+/// Why a request got no response.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// The policy refuses it.
+    /// The policy denies it.
     #[error("{0}")]
     Refused(#[source] Refusal),
-    /// No connection, or it broke.
+    /// A connection error.
     #[error("{0}")]
     Failed(#[source] reqwest::Error),
 }
@@ -42,14 +42,14 @@ impl Client {
         Self { inner, network, purpose }
     }
 
-    /// Sends a request, if the policy allows it. Dropping the future ends it.
+    /// Sends a request, if the policy allows it. Dropping the future cancels it.
     pub async fn execute(&self, request: Request) -> Result<Response, RequestError> {
         let url = request.url().clone();
         let answer = self.judged(&url, self.inner.execute(request)).await;
         answer.map_err(RequestError::Refused)?.map_err(RequestError::Failed)
     }
 
-    /// Does what asks at an address, if the policy allows it; what it decides on the way is found in the error.
+    /// Runs a request to a URL, if the policy allows it; a denial on the way (a redirect, an address) is in the error.
     pub(crate) async fn judged<T, E: std::error::Error + 'static>(
         &self,
         url: &Url,
@@ -70,7 +70,7 @@ impl Client {
         outcome
     }
 
-    /// The client without its judge, for what judges by [`Client::judged`].
+    /// The client without checks, for callers of [`Client::judged`].
     pub(crate) fn unjudged(&self) -> reqwest::Client {
         self.inner.clone()
     }
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Network {
-    /// Whether an address may be asked for a purpose, as far as can be told before its name is resolved.
+    /// Whether a URL is allowed for a purpose, as far as that is known before its name is resolved.
     pub fn check(&self, purpose: Purpose, url: &str) -> Result<(), HttpError> {
         let url = Url::parse(url).map_err(|error| HttpError::Request(error.to_string()))?;
         self.judge(purpose, &url).map_err(|refusal| {
@@ -92,7 +92,7 @@ impl Network {
         })
     }
 
-    /// Judges an address of the web before it is asked: its scheme, its host, and a literal IP address.
+    /// Checks a URL before a request: its scheme, its host, and a literal IP address.
     fn judge(&self, purpose: Purpose, url: &Url) -> Result<(), Refusal> {
         let host = bare(url.host_str().unwrap_or_default());
         if !matches!(url.scheme(), "http" | "https") {
@@ -102,7 +102,7 @@ impl Network {
         self.shared.policy.host(purpose, host, url.port_or_known_default().unwrap_or_default())
     }
 
-    /// Judges the address of a proxy, which a spec names.
+    /// Checks the address of a proxy, which a spec names.
     pub(super) fn judge_proxy(&self, proxy: &Proxy) -> Result<(), HttpError> {
         let url = Url::parse(&proxy.address)
             .map_err(|error| HttpError::Proxy(format!("{error}: {:?}", proxy.address)))?;
@@ -121,7 +121,7 @@ impl Network {
         purpose: Purpose,
         options: &HttpOptions,
     ) -> Result<reqwest::Client, HttpError> {
-        // Behind a proxy the proxy is all that is resolved here, and a spec names it.
+        // Behind a proxy only the proxy's name is resolved here, and a spec names it.
         let resolved = if options.proxy.is_some() { Purpose::Spec } else { purpose };
         let resolver = Resolver { network: self.clone(), purpose: resolved };
         let mut builder = reqwest::Client::builder()
@@ -149,7 +149,7 @@ impl Network {
         builder.build().map_err(|error| HttpError::Tls(chain(&error)))
     }
 
-    /// Judges where an answer leads: as a first request, and never from HTTPS to plain HTTP.
+    /// Checks a redirect: like a first request, and never from HTTPS to plain HTTP.
     fn redirected(&self, purpose: Purpose, attempt: &Attempt<'_>) -> Result<(), Refusal> {
         let url = attempt.url();
         let was_secure = attempt.previous().last().is_some_and(|last| last.scheme() == "https");

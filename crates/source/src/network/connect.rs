@@ -1,4 +1,4 @@
-//! Connections that are no HTTP requests of ours: SSH, and the clients of other clusters.
+//! Connections other than our own HTTP requests: SSH, and clients of other clusters.
 
 use std::future::Future;
 use std::io;
@@ -16,22 +16,22 @@ use super::policy::{Purpose, Refusal};
 use super::resolve::ResolveError;
 use super::{Network, bare};
 
-/// How long all addresses of a host together may take.
+/// The timeout for all addresses of a host together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The policy refuses it.
+    /// The policy denies it.
     #[error("{0}")]
     Refused(#[source] Refusal),
-    /// The host has no address, or nobody answers there.
+    /// The host has no address, or does not answer.
     #[error("{0}")]
     Failed(#[source] io::Error),
 }
 
 impl Network {
-    /// A TCP connection for a purpose, to an address of the host that the policy allows.
+    /// Opens a TCP connection for a purpose, to an address of the host that the policy allows.
     pub async fn dial(
         &self,
         purpose: Purpose,
@@ -64,12 +64,12 @@ impl Network {
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let stream = stream.map_err(DialError::Failed)?;
-        // Requests are small and are waited for.
+        // Requests are small, and the next one waits for the response.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
 
-    /// What a client of a cluster connects with. The object that it is made for is in the present span.
+    /// The connector for a cluster's client. The object that it is for is in the current span.
     pub fn connector(&self, purpose: Purpose) -> Connector {
         Connector { network: self.clone(), purpose, span: Span::current() }
     }
@@ -80,7 +80,7 @@ impl Network {
 pub struct Connector {
     network: Network,
     purpose: Purpose,
-    /// Clients connect in tasks of their own; what is decided is logged with the object that asked.
+    /// Clients connect in tasks of their own; decisions are logged with the object's span.
     span: Span,
 }
 

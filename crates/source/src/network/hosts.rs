@@ -1,10 +1,10 @@
-//! Hosts as an operator lists them: names, names below a domain, addresses and blocks of them, with a port if need be.
+//! Host patterns of operators: names, wildcards below a domain, addresses and networks, with an optional port.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// An entry of a list of hosts: `git.corp`, `*.corp`, `10.0.0.0/8`, `[::1]:8080`, `*`.
+/// A host pattern: `git.corp`, `*.corp`, `10.0.0.0/8`, `[::1]:8080`, `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
     host: Host,
@@ -13,7 +13,7 @@ pub struct HostPattern {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Host {
-    /// Every name. Addresses that only a list of addresses allows are not meant.
+    /// Every name. Does not match addresses that must be listed as addresses.
     Any,
     Name(String),
     /// The names below a domain.
@@ -21,7 +21,7 @@ enum Host {
     Block(IpAddr, u8),
 }
 
-/// An entry that is none.
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no host; write a name, *.domain, an address or a block of addresses, with :port if need be"
@@ -53,7 +53,7 @@ impl FromStr for HostPattern {
     }
 }
 
-/// Host and port; the host of an IPv6 address stands in brackets where there is a port.
+/// Host and port; an IPv6 address with a port is in brackets.
 fn split(text: &str) -> Option<(&str, Option<u16>)> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
@@ -86,12 +86,12 @@ fn named(host: &str) -> Option<Host> {
 }
 
 impl HostPattern {
-    /// Whether a host at a port is meant. `host` is a name or an address, without brackets.
+    /// Whether it matches a host and a port. `host` is a name or an address, without brackets.
     pub fn matches(&self, host: &str, port: u16) -> bool {
         self.port.is_none_or(|own| own == port) && self.matches_host(host)
     }
 
-    /// Whether a host is meant, at whatever port.
+    /// Whether it matches a host at any port.
     pub(super) fn matches_host(&self, host: &str) -> bool {
         if let Ok(address) = host.parse() {
             return self.host == Host::Any || self.holds(address);
@@ -107,7 +107,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether an address is listed as an address.
+    /// Whether it lists an address as an address.
     pub(super) fn holds(&self, address: IpAddr) -> bool {
         let Host::Block(block, bits) = &self.host else { return false };
         match (*block, address.to_canonical()) {

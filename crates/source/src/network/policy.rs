@@ -1,4 +1,4 @@
-//! Who may be connected to for what: a pure function over purposes, hosts and addresses.
+//! The egress policy: a pure function over purposes, hosts and addresses.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::address::AddressClass;
 use super::hosts::HostPattern;
 
-/// What a connection is for, which is to say where the name of its host comes from.
+/// The purpose of a connection: where the name of its host comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// The spec of an object, or a Secret that it names: source, registry, bucket, proxy, cluster, vault.
@@ -16,11 +16,11 @@ pub enum Purpose {
     Content,
     /// The artifact of a source.
     Artifact,
-    /// A request of the cloud code to a service of a cloud. A tenant may have had a say in its host.
+    /// A request to a cloud's service. A tenant may have influenced its host.
     Cloud,
-    /// A request of the cloud code to the metadata service of this machine. No tenant has a say in its host.
+    /// A request to the metadata service of this machine. No tenant influences its host.
     Metadata,
-    /// A flag of the operator, or whoever runs a command.
+    /// A flag of the operator, or the user of a command.
     Operator,
 }
 
@@ -38,30 +38,30 @@ impl Purpose {
     }
 }
 
-/// Why a connection is refused.
+/// The rule that denies a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Link-local addresses and metadata services are for the controllers' own cloud identity.
+    /// Link-local addresses and metadata services are for the controllers' own cloud identity only.
     Metadata,
-    /// What content names has to be on the Internet, unless the operator lists the host.
+    /// Content may name public addresses only, unless the operator lists the host.
     ContentPrivate,
-    /// What content names is listed, but for another port.
+    /// The operator lists the host for content, but with another port.
     ContentPort,
-    /// What content names must not be the artifact server or the API server.
+    /// Content must not name the artifact server or the API server.
     ContentProtected,
-    /// The operator lists the hosts that specs may name, and this is none of them.
+    /// The operator lists the hosts for specs, and this is not one of them.
     SpecNotListed,
-    /// The operator forbids private addresses to specs.
+    /// The operator denies private addresses in specs.
     SpecPrivate,
     /// The artifact server is not a source.
     SpecProtected,
-    /// Artifacts come from the servers of the installation, and this is none of them.
+    /// Artifacts are fetched from the installation's servers only.
     ArtifactNotListed,
-    /// Nobody listens at a multicast address.
+    /// Multicast addresses have no servers.
     Multicast,
-    /// A redirect led from HTTPS to plain HTTP.
+    /// A redirect from HTTPS to plain HTTP.
     Downgrade,
-    /// Another scheme than the expected ones.
+    /// An unexpected scheme.
     Scheme,
 }
 
@@ -84,14 +84,14 @@ impl Rule {
     }
 }
 
-/// A connection that is refused: the host, the address if it came that far, and the rule.
+/// A denied connection: the host, the address if it was resolved, and the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the connection was for.
+    /// The purpose.
     pub purpose: Purpose,
-    /// The host, as it was named.
+    /// The host, as it was given.
     pub host: String,
-    /// The address that the host has.
+    /// The address of the host.
     pub address: Option<IpAddr>,
     /// The rule.
     pub rule: Rule,
@@ -106,7 +106,7 @@ impl fmt::Display for Refusal {
                 if address.to_string() != host.trim_matches(['[', ']']) {
                     write!(formatter, " ({address})")?;
                 }
-                AddressClass::of(address).words()
+                AddressClass::of(address).description()
             }
             None => "an internal name",
         };
@@ -156,30 +156,30 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Refusal {
-    /// The refusal that lies below an error of a client, if one does.
+    /// The refusal in the source chain of an error, if there is one.
     pub fn below<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e Self> {
         std::iter::successors(Some(error), |error| error.source()).find_map(|it| it.downcast_ref())
     }
 }
 
-/// What an operator says about the network.
+/// The operator's network policy.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// `--allow-content-hosts`: hosts that content may name although they are private or protected.
     pub content_hosts: Vec<HostPattern>,
-    /// `--allow-hosts`: if any, the only hosts that specs may name.
+    /// `--allow-hosts`: if not empty, the only hosts that specs may name.
     pub spec_hosts: Vec<HostPattern>,
     /// `--deny-private-addresses`: specs may not name private hosts that `spec_hosts` does not list.
     pub deny_private: bool,
-    /// The only hosts that artifacts are fetched from; any where there is no list.
+    /// The only hosts that artifacts are fetched from; any if absent.
     pub artifact_hosts: Option<Vec<HostPattern>>,
-    /// Where artifacts are served.
+    /// The addresses of the artifact server.
     pub artifact_server: Vec<HostPattern>,
-    /// Where the API server is.
+    /// The addresses of the API server.
     pub api_server: Vec<HostPattern>,
 }
 
-/// Names of metadata services. Behind a proxy only the name can be judged.
+/// Names of metadata services. Behind a proxy only names can be checked.
 const METADATA_NAMES: [&str; 5] = [
     "metadata.google.internal",
     "metadata.goog",
@@ -189,7 +189,7 @@ const METADATA_NAMES: [&str; 5] = [
 ];
 
 impl Policy {
-    /// Judges a host before its name is resolved. `host` is a name or an address, without brackets.
+    /// Checks a host before its name is resolved. `host` is a name or an address, without brackets.
     pub fn host(&self, purpose: Purpose, host: &str, port: u16) -> Result<(), Refusal> {
         if matches!(purpose, Purpose::Operator | Purpose::Metadata) {
             return Ok(());
@@ -240,7 +240,7 @@ impl Policy {
         literal.map_or(Ok(()), |address| self.address(purpose, host, address))
     }
 
-    /// Judges an address that a host has.
+    /// Checks a resolved address of a host.
     pub fn address(&self, purpose: Purpose, host: &str, address: IpAddr) -> Result<(), Refusal> {
         let class = AddressClass::of(address);
         let refused =
@@ -248,7 +248,7 @@ impl Policy {
         let by_address = |it: &HostPattern| it.holds(address);
         match purpose {
             Purpose::Operator | Purpose::Metadata => return Ok(()),
-            // Who lists an address knows what is there.
+            // The operator has listed this very address.
             Purpose::Content if self.content_hosts.iter().any(by_address) => return Ok(()),
             _ => {}
         }
@@ -280,7 +280,7 @@ impl Policy {
         }
     }
 
-    /// The names whose addresses content may not have.
+    /// The names with addresses that content may not reach.
     pub(super) fn protected_names(&self) -> impl Iterator<Item = &str> {
         self.artifact_server.iter().chain(&self.api_server).filter_map(HostPattern::name)
     }

@@ -1,4 +1,4 @@
-//! Names become addresses here, and only addresses that the policy allows leave it.
+//! Resolves names and returns only addresses that the policy allows.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use super::policy::{Purpose, Refusal, Rule};
 use super::{Network, Shared};
 
-/// The addresses of a host, or why there are none.
+/// The addresses of a host, or an error.
 pub type Resolved<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
-/// Finds the addresses of hosts.
+/// Resolves hosts.
 pub trait Lookup: Send + Sync {
     /// The addresses of a name, or the address itself, with the port.
     fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a>;
@@ -24,15 +24,15 @@ pub trait Lookup: Send + Sync {
 pub struct SystemLookup;
 
 impl Lookup for SystemLookup {
-    #[expect(clippy::disallowed_methods, reason = "what is found is judged by whoever asks here")]
+    #[expect(clippy::disallowed_methods, reason = "the caller checks the result")]
     fn lookup<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a> {
         async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) }.boxed()
     }
 }
 
 impl Shared {
-    /// The addresses of a host that may be connected to for a purpose. Where some are refused, the others
-    /// remain; where all are, the first refusal is the answer.
+    /// The addresses of a host that are allowed for a purpose. Denied ones are left out; if all are denied, the
+    /// first refusal is the error.
     pub(super) async fn resolve(
         &self,
         purpose: Purpose,
@@ -59,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// Another name of the artifact server or the API server is as good as its own.
+    /// Leaves out addresses of the artifact server and the API server, which may have other names too.
     async fn leave_out_protected(
         &self,
         host: &str,
@@ -89,13 +89,13 @@ impl Shared {
     }
 }
 
-/// Why a name led nowhere.
+/// Why a name was not resolved.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ResolveError {
     /// It has no address.
     #[error(transparent)]
     Lookup(io::Error),
-    /// None of its addresses may be connected to.
+    /// All of its addresses are denied.
     #[error("{0}")]
     Refused(#[source] Refusal),
 }

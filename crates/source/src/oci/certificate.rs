@@ -1,6 +1,6 @@
-//! Certificates: what they say, and whether a chain leads to one that is trusted.
+//! X.509 certificates: parsing, and whether a chain leads to a trusted one.
 //!
-//! Chains are judged by `webpki`; what it does not tell (names, times, extensions) is read here.
+//! Chains are verified by `webpki`; names, times and extensions are parsed here.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -26,25 +26,25 @@ const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
 /// `authorityInfoAccess`, and in it the method `ocsp`.
 const INFO_ACCESS: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x01];
 const OCSP: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x01];
-/// What tells explicit tags inside a certificate.
+/// Explicit tags inside a certificate.
 const VERSION: u8 = 0xa0;
 pub(super) const EXTENSIONS: u8 = 0xa3;
 
 /// A certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Certificate {
-    /// The whole.
+    /// The whole certificate.
     pub(super) der: Vec<u8>,
-    /// What is signed.
+    /// The signed part.
     pub(super) signed: Vec<u8>,
     pub(super) issuer: Vec<u8>,
     pub(super) subject: Vec<u8>,
     pub(super) not_before: Timestamp,
     pub(super) not_after: Timestamp,
-    /// The key, with its algorithm.
+    /// The public key, with its algorithm.
     pub(super) spki: Vec<u8>,
     extensions: Vec<Extension>,
-    /// How the issuer signed it: the content of the algorithm identifier, and the signature.
+    /// The issuer's signature: the content of the algorithm identifier, and the signature.
     algorithm: Vec<u8>,
     signature: Vec<u8>,
 }
@@ -56,19 +56,19 @@ struct Extension {
     value: Vec<u8>,
 }
 
-/// What `basicConstraints` says.
+/// The extension `basicConstraints`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BasicConstraints {
     pub(super) is_ca: bool,
-    /// How many certificates of authorities may follow below it.
+    /// The maximum number of intermediate authorities below it.
     pub(super) path_length: Option<u64>,
     pub(super) is_critical: bool,
 }
 
-/// What `keyUsage` says.
+/// The extension `keyUsage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyUsages {
-    /// The first bit is the highest, as the standard counts them.
+    /// The first bit is the highest, as in the standard.
     bits: u16,
     pub(super) is_critical: bool,
 }
@@ -82,17 +82,17 @@ impl KeyUsages {
     }
 }
 
-/// Whether a certificate has to say that it is for signing code.
+/// Whether a certificate must have the purpose code signing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It has to.
+    /// It must.
     Required,
-    /// It must not say that it is for something else only.
+    /// It must, if it has purposes at all.
     IfPresent,
 }
 
 impl Certificate {
-    /// Reads one.
+    /// Parses a certificate.
     pub(super) fn parse(der: &[u8]) -> Option<Self> {
         let mut outer = Reader(der);
         let whole = outer.expect(SEQUENCE).filter(|whole| whole.whole.len() == der.len())?;
@@ -119,7 +119,7 @@ impl Certificate {
                 let oid = one.expect(OBJECT)?.content.to_vec();
                 let is_critical = one.expect(BOOLEAN).is_some_and(|it| it.content != [0]);
                 let value = one.expect(OCTET_STRING)?.content.to_vec();
-                // An extension that is there twice could be read either way.
+                // A duplicate extension would be ambiguous.
                 if extensions.iter().any(|known| known.oid == oid) {
                     return None;
                 }
@@ -140,7 +140,7 @@ impl Certificate {
         })
     }
 
-    /// Reads all that are in a text: PEM, or one alone without it.
+    /// Parses all certificates of a text: PEM, or a single one in DER.
     pub(super) fn all(text: &[u8]) -> Option<Vec<Self>> {
         let blocks = pem_blocks(text);
         if blocks.is_empty() {
@@ -149,12 +149,12 @@ impl Certificate {
         blocks.iter().map(|(_, der)| Self::parse(der)).collect()
     }
 
-    /// Its key, if it is of a kind that is known.
+    /// Its key, if the type is supported.
     pub(super) fn key(&self) -> Option<PublicKey> {
         PublicKey::of_spki(&self.spki)
     }
 
-    /// What an extension says.
+    /// The content of an extension.
     pub(super) fn extension(&self, oid: &[u8]) -> Option<&[u8]> {
         self.find(oid).map(|found| found.value.as_slice())
     }
@@ -163,7 +163,7 @@ impl Certificate {
         self.extensions.iter().find(|one| one.oid == oid)
     }
 
-    /// Whether another certificate issued it: by name, and by a signature of its key.
+    /// Whether another certificate issued it: by name and signature.
     pub(super) fn is_issued_by(&self, issuer: &Self) -> bool {
         let mut spki = Reader(&issuer.spki);
         let parts = spki.open(SEQUENCE).and_then(|mut parts| {
@@ -180,13 +180,13 @@ impl Certificate {
             })
     }
 
-    /// Whether it is an authority's; nothing where it does not say, or cannot be read.
+    /// `basicConstraints`; `None` if absent or invalid.
     pub(super) fn basic_constraints(&self) -> Option<BasicConstraints> {
         let found = self.find(BASIC_CONSTRAINTS)?;
         let mut parts = Reader(&found.value).open(SEQUENCE)?;
         let is_ca = parts.expect(BOOLEAN).is_some_and(|it| it.content != [0]);
         let path_length = parts.expect(INTEGER).map(|it| {
-            // What does not fit is no bound, and what is negative allows nothing.
+            // A number that is too large is no limit, a negative one allows nothing.
             let number = it
                 .content
                 .iter()
@@ -196,7 +196,7 @@ impl Certificate {
         Some(BasicConstraints { is_ca, path_length, is_critical: found.is_critical })
     }
 
-    /// What its key is for; nothing where it does not say, or cannot be read.
+    /// `keyUsage`; `None` if absent or invalid.
     pub(super) fn key_usages(&self) -> Option<KeyUsages> {
         let found = self.find(KEY_USAGE)?;
         let content = Reader(&found.value).expect(BIT_STRING)?.content;
@@ -205,14 +205,14 @@ impl Certificate {
         Some(KeyUsages { bits, is_critical: found.is_critical })
     }
 
-    /// The purposes that `extKeyUsage` names, as object identifiers.
+    /// The purposes in `extKeyUsage`, as object identifiers.
     pub(super) fn purposes(&self) -> Vec<Vec<u8>> {
         let list = self.extension(EXTENDED_KEY_USAGE);
         let list = list.and_then(|value| Reader(value).open(SEQUENCE)).into_iter().flatten();
         list.map(|one| one.content.to_vec()).collect()
     }
 
-    /// Whether it says where one can learn that it was revoked.
+    /// Whether it names a revocation service.
     pub(super) fn is_revocable(&self) -> bool {
         let access = self.extension(INFO_ACCESS).and_then(|value| Reader(value).open(SEQUENCE));
         let is_ocsp = |one: super::der::Value<'_>| {
@@ -221,7 +221,7 @@ impl Certificate {
         self.find(REVOCATION_LISTS).is_some() || access.into_iter().flatten().any(is_ocsp)
     }
 
-    /// The alternative names that are text: mail addresses, hosts, URIs.
+    /// The textual alternative names: mail addresses, hosts, URIs.
     pub(super) fn names(&self) -> Vec<String> {
         const TEXT: [u8; 3] = [0x81, 0x82, 0x86];
         let list = self.extension(ALTERNATIVE_NAME).and_then(|value| Reader(value).open(SEQUENCE));
@@ -232,8 +232,8 @@ impl Certificate {
             .collect()
     }
 
-    /// The parts of the subject: type and value, such as `CN` and `ada`. Nothing where a part has
-    /// several values, or is no text: nobody could say which name that is.
+    /// The parts of the subject: type and value, such as `CN` and `ada`. `None` if a part has several values
+    /// or is not text, because that name would be ambiguous.
     pub(super) fn subject_parts(&self) -> Option<Vec<(String, String)>> {
         // UTF8String, NumericString, PrintableString, IA5String.
         const TEXT: [u8; 4] = [UTF8_STRING, 0x12, 0x13, 0x16];
@@ -252,7 +252,7 @@ impl Certificate {
         Some(parts)
     }
 
-    /// The subject as errors show it, the last part first.
+    /// The subject in errors, the last part first.
     pub(super) fn subject_text(&self) -> String {
         let parts = self.subject_parts().unwrap_or_default();
         let shown: Vec<String> =
@@ -265,7 +265,7 @@ impl Certificate {
         self.not_before <= moment && moment <= self.not_after
     }
 
-    /// Whether a chain leads from it to one of the trusted ones, all valid at a moment.
+    /// Whether a chain leads from it to a trusted certificate, all valid at a moment.
     pub(super) fn leads_to(
         &self,
         trusted: &[Self],
@@ -294,7 +294,7 @@ impl Certificate {
     }
 }
 
-/// The algorithms that certificates may be signed with.
+/// The allowed signature algorithms of certificates.
 const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
     webpki::ring::ECDSA_P256_SHA256,
     webpki::ring::ECDSA_P256_SHA384,
@@ -309,7 +309,7 @@ const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
     webpki::ring::RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
 ];
 
-/// `UTCTime` and `GeneralizedTime`, both in UTC and with seconds, as certificates have them.
+/// Parses `UTCTime` and `GeneralizedTime`, in UTC and with seconds.
 fn moment(value: super::der::Value<'_>) -> Option<Timestamp> {
     const SHORT: u8 = 0x17;
     const LONG: u8 = 0x18;
@@ -334,7 +334,7 @@ fn moment(value: super::der::Value<'_>) -> Option<Timestamp> {
     Offset::UTC.to_timestamp(time).ok()
 }
 
-/// The short name of a part of a subject; otherwise its numbers.
+/// The short name of a subject's part, or its object identifier.
 fn part_name(oid: &[u8]) -> String {
     let known = match oid {
         [0x55, 0x04, 0x03] => "CN",

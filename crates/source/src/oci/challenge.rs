@@ -1,4 +1,4 @@
-//! What a registry asks for in `WWW-Authenticate`, and whether to go where it sends us.
+//! `WWW-Authenticate` challenges, and whether the token server of one may be used.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use reqwest::Url;
 use super::error::OciError;
 use super::realms::TokenRealms;
 
-/// One way to show who we are.
+/// An authentication challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Challenge {
     /// In lower case.
@@ -17,13 +17,13 @@ pub(super) struct Challenge {
     pub(super) parameters: BTreeMap<String, String>,
 }
 
-/// All the ways that an answer names.
+/// All challenges of a response.
 pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
     let values = headers.get_all(WWW_AUTHENTICATE).iter();
     values.filter_map(|value| parse(value.to_str().ok()?)).collect()
 }
 
-/// The first way that we know, or else just the first.
+/// The first supported challenge, or else the first.
 pub(super) fn known(all: &[Challenge]) -> Option<Challenge> {
     let is_known = |it: &&Challenge| matches!(it.scheme.as_str(), "basic" | "bearer");
     all.iter().find(is_known).or(all.first()).cloned()
@@ -55,7 +55,7 @@ fn token(text: &str) -> (&str, &str) {
     text.split_at(text.find(|sign| !is_token(sign)).unwrap_or(text.len()))
 }
 
-/// What is before the closing quote, and what is behind it.
+/// The text before the closing quote, and the text after it.
 fn unquote(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut signs = text.chars();
@@ -69,7 +69,7 @@ fn unquote(text: &str) -> (String, &str) {
     (value, signs.as_str())
 }
 
-/// The address of the token server, if it may be asked.
+/// The URL of the token server, if it is allowed.
 pub(super) fn realm(
     challenge: &Challenge,
     registry: &str,

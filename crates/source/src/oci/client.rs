@@ -1,4 +1,4 @@
-//! What can be done with a repository: resolve, list, pull, push.
+//! Repository operations: resolve, list, pull, push.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, LINK, LOCATION};
@@ -13,22 +13,22 @@ use super::name::{Identifier, Reference, Repository, digest_of, sha256};
 use super::session::{Access, RegistryAccess, Session};
 use crate::artifact::Digest;
 
-/// A manifest is not larger.
+/// The maximum size of a manifest.
 const MANIFEST_LIMIT: u64 = 4 << 20;
-/// A page of tags is not larger.
+/// The maximum size of a page of tags.
 const PAGE_LIMIT: u64 = 16 << 20;
-/// How many tags are asked for at once.
+/// The number of tags per page.
 const PAGE: usize = 1000;
-/// How many pages are read: a registry that goes on for ever is not listened to for ever.
+/// The maximum number of pages.
 const PAGES: usize = 1000;
-/// How far indexes are followed into each other.
+/// The maximum nesting of indexes.
 const NESTING: usize = 4;
-/// A signature, with its certificates, is not larger.
+/// The maximum size of a signature with its certificates.
 const SIGNATURE_LIMIT: u64 = 4 << 20;
 
 const DIGEST: &str = "docker-content-digest";
 
-/// How large contents may be that are taken.
+/// The maximum sizes of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PullLimits {
     /// Bytes of a layer.
@@ -41,27 +41,27 @@ impl Default for PullLimits {
     }
 }
 
-/// A manifest as it came.
+/// A fetched manifest.
 #[derive(Debug, Clone)]
 pub struct Fetched {
-    /// The digest of what came.
+    /// Its digest.
     pub digest: Digest,
-    /// What the registry says it is.
+    /// The media type that the registry states.
     pub media_type: String,
-    /// What came.
+    /// Its content.
     pub content: Bytes,
 }
 
-/// An artifact that was found.
+/// A fetched artifact.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// Its digest; that of the child where an index led to it.
+    /// Its digest; that of the child if an index led to it.
     pub digest: Digest,
-    /// What it is made of.
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
-/// A repository at its registry.
+/// A repository of a registry.
 pub struct RemoteRepository {
     session: Session,
     limits: PullLimits,
@@ -74,7 +74,7 @@ struct Tags {
 }
 
 impl RemoteRepository {
-    /// A repository; the registry hears of it at the first question.
+    /// A repository; the first request is sent on first use.
     pub fn new(
         access: RegistryAccess,
         repository: Repository,
@@ -89,13 +89,13 @@ impl RemoteRepository {
         self.session.repository()
     }
 
-    /// The digest that a reference stands for at this moment. One by digest is taken at its word.
+    /// The current digest of a reference. A reference by digest is not looked up.
     pub async fn resolve(&self, reference: &Reference) -> Result<Digest, OciError> {
         match reference.identifier() {
             Identifier::Digest(digest) => Ok(sha256(digest)?),
             Identifier::Tag(_) => match self.head(reference).await {
                 Ok(digest) => Ok(digest),
-                // Not every registry has it, and only a whole answer tells what is wrong.
+                // Not every registry supports HEAD, and only the response to GET has the cause of an error.
                 Err(_) => Ok(self.manifest(reference).await?.digest),
             },
         }
@@ -113,7 +113,7 @@ impl RemoteRepository {
         Ok(sha256(digest.ok_or_else(missing)?)?)
     }
 
-    /// A manifest or an index.
+    /// Fetches a manifest or an index.
     pub async fn manifest(&self, reference: &Reference) -> Result<Fetched, OciError> {
         let url = self.session.url(&format!("manifests/{}", reference.path())).await?;
         let request = request(Method::GET, Some(ANY_MANIFEST));
@@ -133,7 +133,7 @@ impl RemoteRepository {
         Ok(Fetched { digest, media_type, content })
     }
 
-    /// An artifact; an index leads to the one for Linux on amd64.
+    /// Fetches an artifact; of an index the one for linux/amd64.
     pub async fn image(&self, reference: &Reference) -> Result<Image, OciError> {
         let mut reference = reference.clone();
         for _ in 0..NESTING {
@@ -170,7 +170,7 @@ impl RemoteRepository {
             let page: Tags = parse(answer.body())?;
             tags.extend(page.tags.unwrap_or_default());
             match next_page(&url, &answer)? {
-                // The registry goes on itself, or not at all.
+                // The next page must be on the registry itself.
                 Some(next) if !self.session.is_own(&next).await? => {
                     return Err(OciError::unexpected(format!(
                         "GET {url}: the next page of tags is elsewhere: {next}"
@@ -183,12 +183,12 @@ impl RemoteRepository {
         Err(OciError::unexpected(format!("GET {url}: more than {PAGES} pages of tags")))
     }
 
-    /// The bytes of a content, if they are what the descriptor says.
+    /// Fetches content and verifies size and digest.
     pub async fn blob(&self, descriptor: &Descriptor) -> Result<Bytes, OciError> {
         self.blob_within(descriptor, self.limits.layer).await
     }
 
-    /// The bytes of a signature, if they are what the descriptor says.
+    /// Fetches a signature and verifies size and digest.
     pub(super) async fn signature(&self, descriptor: &Descriptor) -> Result<Bytes, OciError> {
         self.blob_within(descriptor, SIGNATURE_LIMIT.min(self.limits.layer)).await
     }
@@ -203,7 +203,7 @@ impl RemoteRepository {
         }
         let url = self.session.url(&format!("blobs/{wanted}")).await?;
         let request = request(Method::GET, None);
-        // One more than is wanted, so that a longer answer is seen to be one.
+        // One byte more than expected, so that longer content is noticed.
         let largest = descriptor.size.saturating_add(1).max(64 << 10);
         let answer = self.session.call(request, &url, largest, &[StatusCode::OK]).await?;
         let size = descriptor.size;
@@ -228,8 +228,7 @@ impl RemoteRepository {
         Ok(content)
     }
 
-    /// The artifacts that are about another: by the registry's own list, or by the tag that stands
-    /// for it where it has none.
+    /// The referrers of an artifact: by the registry's API, or by the fallback tag if it has none.
     pub async fn referrers(&self, digest: &Digest) -> Result<Vec<Descriptor>, OciError> {
         let url = self.session.url(&format!("referrers/{digest}")).await?;
         let request = request(Method::GET, Some(INDEX));
@@ -255,7 +254,7 @@ impl RemoteRepository {
         Ok(index.manifests)
     }
 
-    /// Puts a content there, unless it is there already.
+    /// Uploads content, unless it exists.
     pub async fn push_blob(&self, content: &Bytes) -> Result<Digest, OciError> {
         let digest = digest_of(content);
         let url = self.session.url(&format!("blobs/{digest}")).await?;
@@ -284,7 +283,7 @@ impl RemoteRepository {
         Ok(digest)
     }
 
-    /// Puts a manifest there, under a tag or its own digest.
+    /// Uploads a manifest, under a tag or its own digest.
     pub async fn push_manifest(
         &self,
         identifier: &str,
@@ -302,7 +301,7 @@ impl RemoteRepository {
         Ok(digest_of(content))
     }
 
-    /// Gives an artifact another tag.
+    /// Adds a tag to an artifact.
     pub async fn tag(&self, reference: &Reference, tag: &str) -> Result<(), OciError> {
         let found = self.manifest(reference).await?;
         self.push_manifest(tag, &found.media_type, &found.content).await?;
@@ -323,10 +322,10 @@ fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Checks that a document is only one thing: what the registry says of it decides whether it is read
-/// as a manifest or as an index, and the digest is that of both.
+/// Checks that a document is unambiguous: the stated media type decides whether it is read as a manifest or
+/// as an index, but the digest does not cover the media type.
 fn check_kind(content: &[u8], media_type: &str) -> Result<(), OciError> {
-    /// What tells a manifest from an index.
+    /// The fields that distinguish a manifest from an index.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Kind {
@@ -334,7 +333,7 @@ fn check_kind(content: &[u8], media_type: &str) -> Result<(), OciError> {
         layers: Option<serde::de::IgnoredAny>,
         manifests: Option<serde::de::IgnoredAny>,
     }
-    // What cannot be read is told of when it is read.
+    // Invalid JSON is reported when the document is parsed.
     let Ok(kind) = serde_json::from_slice::<Kind>(content) else { return Ok(()) };
     if kind.layers.is_some() && kind.manifests.is_some() {
         return Err(OciError::unexpected("a manifest must not have both layers and manifests"));
@@ -363,7 +362,7 @@ fn parse<T: serde::de::DeserializeOwned>(content: &[u8]) -> Result<T, OciError> 
     })
 }
 
-/// The address of the next page, if the answer names one.
+/// The URL of the next page, if the response has one.
 fn next_page(url: &Url, answer: &Response<Bytes>) -> Result<Option<Url>, OciError> {
     let Some(link) = text_of(answer.headers(), LINK.as_str()) else { return Ok(None) };
     let inner = link.strip_prefix('<').and_then(|rest| rest.split_once('>'));

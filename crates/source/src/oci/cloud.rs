@@ -1,7 +1,6 @@
-//! Logins of clouds for their registries: whoever a cloud knows becomes a name and a password.
+//! Logins to the registries of clouds: a cloud identity becomes a name and a password.
 //!
-//! Each cloud first gives keys or a token to an identity (the crate `sluice-cloud` knows how), and then its
-//! registry takes that: one file a cloud.
+//! `sluice-cloud` provides keys or a token for an identity; the registry exchanges them, one file per cloud.
 
 mod aws;
 mod azure;
@@ -12,8 +11,8 @@ use sluice_cloud::{CloudError, CloudIdentity};
 use super::credentials::Credentials;
 use super::name::{Repository, SCHEME};
 
-/// Logs in to the registry of an address, with the provider `aws`, `azure` or `gcp`. What it gives is kept
-/// until shortly before it runs out.
+/// Logs in to a registry with the provider `aws`, `azure` or `gcp`. The login is cached until shortly before
+/// it expires.
 pub async fn log_in(
     identity: &CloudIdentity,
     provider: &str,
@@ -32,12 +31,12 @@ pub async fn log_in(
     }
 }
 
-/// What is said where an identity is given no token.
+/// The error if an identity gets no token.
 fn no_token(error: CloudError) -> CloudError {
     error.while_trying("failed to get access token for artifact registry")
 }
 
-/// What is said where a registry takes no token.
+/// The error if a registry accepts no token.
 fn no_login(error: CloudError) -> CloudError {
     error.while_trying("failed to create artifact registry credentials")
 }

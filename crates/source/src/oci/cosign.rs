@@ -1,9 +1,9 @@
-//! Signatures by cosign: the tag beside the artifact (version 2), and Sigstore's bundles among its
-//! referrers (version 3). Bundles are looked for first, as Flux does.
+//! cosign signatures: the tag beside the artifact (version 2), and Sigstore's bundles among its
+//! referrers (version 3). Bundles come first, as in Flux.
 //!
-//! A signature counts by a key that is given, or by the identity in its certificate. For the latter
-//! everything is verified offline, from a trusted root: the certificate's chain (`identity`), that it was
-//! logged, and that a log vouches for the time of the signature (`log`).
+//! A signature is verified by a given key, or by the identity in its certificate. The latter is verified
+//! offline with a trusted root: the certificate's chain (`identity`), its entry in the certificate log, and
+//! the time of the signature in a transparency log (`log`).
 
 mod bundle;
 mod identity;
@@ -22,29 +22,28 @@ use crate::artifact::Digest;
 /// Why an artifact is not verified.
 #[derive(Debug, thiserror::Error)]
 pub enum CosignError {
-    /// The registry did not give the signatures.
+    /// The signatures could not be fetched.
     #[error(transparent)]
     Registry(#[from] OciError),
     /// There are none.
     #[error("no signatures found")]
     NoSignatures,
-    /// There are some, and none of them counts.
+    /// No signature is valid.
     #[error("no matching {what}: {reasons}", reasons = reasons.join("\n "))]
     NoMatch {
-        /// What was found.
+        /// The kind of signatures.
         what: &'static str,
-        /// Why each of them does not count.
+        /// The cause for each of them.
         reasons: Vec<String>,
     },
 }
 
-/// Why one signature does not count.
+/// Why one signature is invalid.
 type Reason = String;
 
-/// Verifies that a key signed an artifact. Transparency logs are not asked, as Flux does not ask
-/// them where a key is given.
+/// Verifies that a key signed an artifact. As in Flux, transparency logs are not consulted if a key is given.
 ///
-/// Flux leaves it to the key whether a signature is about this artifact; here it has to say so.
+/// Flux does not check that a key's signature is about this artifact; here it has to be.
 pub async fn verify_with_key(
     remote: &RemoteRepository,
     digest: &Digest,
@@ -64,8 +63,8 @@ pub async fn verify_with_key(
     })
 }
 
-/// Verifies that one of these identities signed an artifact; without any, that somebody did whom the
-/// root vouches for.
+/// Verifies that one of these identities signed an artifact; without identities, that any signer with a
+/// certificate of the root did.
 pub async fn verify_keyless(
     remote: &RemoteRepository,
     digest: &Digest,
@@ -81,7 +80,7 @@ pub async fn verify_keyless(
     any("signatures", &signatures, |found| found.verify_keyless(root, identities, digest))
 }
 
-/// One that counts is enough.
+/// One valid signature is enough.
 fn any<T>(
     what: &'static str,
     found: &[T],

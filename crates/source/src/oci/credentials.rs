@@ -1,4 +1,4 @@
-//! What a registry is opened with: docker configurations, in Secrets and in files.
+//! Registry credentials: docker configurations, in Secrets and in files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,43 +10,43 @@ use sluice_base::redacted::Redacted;
 
 use super::name::Repository;
 
-/// What a registry is opened with. Nothing in it: as anybody.
+/// Credentials of a registry. Empty means anonymous.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// Name.
     pub username: String,
     /// Password.
     pub password: Redacted<String>,
-    /// A token to get tokens with.
+    /// An identity token, which is exchanged for access tokens.
     pub identity_token: Redacted<String>,
-    /// A token for the registry itself.
+    /// An access token for the registry itself.
     pub registry_token: Redacted<String>,
 }
 
-/// A docker configuration that cannot be read.
+/// Why a docker configuration is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
-    /// Not JSON, or not of that shape. What is in it stays there.
+    /// Invalid JSON. The message does not contain the content.
     #[error("{0}")]
     Json(String),
-    /// The `auth` of an entry is not what it has to be.
+    /// An invalid `auth` field.
     #[error("unable to decode auth field: {0}")]
     Auth(String),
-    /// A registry that is no address.
+    /// An invalid registry.
     #[error("Entry {0:?} in dockercfg invalid")]
     Entry(String),
-    /// Nothing where something has to be.
+    /// An empty value.
     #[error("credentials cannot be empty")]
     Empty,
 }
 
 impl Credentials {
-    /// Whether there are none.
+    /// Whether they are anonymous.
     pub fn is_anonymous(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Reads `<username>:<password>`, or a token, as the command line takes them.
+    /// Parses `<username>:<password>`, or a token, as command lines accept them.
     pub fn of_argument(text: &str) -> Result<Self, CredentialsError> {
         match text.split_once(':') {
             None if text.is_empty() => Err(CredentialsError::Empty),
@@ -111,22 +111,22 @@ impl Entry {
     }
 }
 
-/// The credentials of pull secrets, and for which images each is good.
+/// The credentials of pull secrets, by image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keyring {
-    /// By registry and path, the more special ones first.
+    /// By registry and path, the more specific ones first.
     entries: Vec<(String, Credentials)>,
 }
 
 impl Keyring {
-    /// Adds what a Secret of type `kubernetes.io/dockerconfigjson` holds.
+    /// Adds a Secret of type `kubernetes.io/dockerconfigjson`.
     pub fn add_config(&mut self, json: &[u8]) -> Result<(), CredentialsError> {
         let read: Configuration =
             serde_json::from_slice(json).map_err(|error| unreadable(&error))?;
         self.add(read.auths.unwrap_or_default())
     }
 
-    /// Adds what a Secret of type `kubernetes.io/dockercfg` holds.
+    /// Adds a Secret of type `kubernetes.io/dockercfg`.
     pub fn add_legacy(&mut self, json: &[u8]) -> Result<(), CredentialsError> {
         self.add(serde_json::from_slice(json).map_err(|error| unreadable(&error))?)
     }
@@ -136,12 +136,12 @@ impl Keyring {
             let key = key_of(&registry)?;
             self.entries.push((key, entry.credentials()?));
         }
-        // Stable: of two for the same images, the one that came first counts.
+        // Stable: of two for the same images, the first one counts.
         self.entries.sort_by(|one, other| other.0.cmp(&one.0));
         Ok(())
     }
 
-    /// What a repository is opened with.
+    /// The credentials of a repository.
     pub fn resolve(&self, repository: &Repository) -> Credentials {
         let image = repository.to_string();
         let found = self.entries.iter().find(|(key, _)| is_good_for(key, &image));
@@ -149,7 +149,7 @@ impl Keyring {
     }
 }
 
-/// Host and path of an entry; `/v1/` and `/v2/` stand for the host alone.
+/// Host and path of an entry; `/v1/` and `/v2/` mean the host alone.
 fn key_of(registry: &str) -> Result<String, CredentialsError> {
     let rest = registry.strip_prefix("https://").or_else(|| registry.strip_prefix("http://"));
     let rest = rest.unwrap_or(registry);
@@ -165,8 +165,8 @@ fn key_of(registry: &str) -> Result<String, CredentialsError> {
     Ok(if path == "/" { host.to_owned() } else { format!("{host}{path}") })
 }
 
-/// Whether an entry is good for an image: the same port, each part of the host the same or a
-/// pattern for it, and a path that the image's begins with.
+/// Whether an entry matches an image: the same port, each label of the host equal or matched by a pattern, and
+/// a path that is a prefix of the image's.
 fn is_good_for(key: &str, image: &str) -> bool {
     let split = |text: &str| {
         let (host, path) = text.split_at(text.find('/').unwrap_or(text.len()));
@@ -185,7 +185,7 @@ fn is_good_for(key: &str, image: &str) -> bool {
         && parts.iter().zip(&image_parts).all(|(pattern, part)| is_match(pattern, part))
 }
 
-/// `*` for any signs and `?` for one.
+/// Matches `*` and `?`.
 fn is_match(pattern: &str, text: &str) -> bool {
     let mut pattern_rest = pattern.chars();
     match pattern_rest.next() {
@@ -205,15 +205,14 @@ fn is_match(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Docker's own configuration file. Helpers that keep credentials elsewhere are programs, and none
-/// is run.
+/// Docker's own configuration file. Credential helpers are programs, and no program is run.
 #[derive(Debug, Clone, Default)]
 pub struct DockerConfig {
     entries: BTreeMap<String, Credentials>,
 }
 
 impl DockerConfig {
-    /// Reads a file.
+    /// Parses a file.
     pub fn parse(json: &[u8]) -> Result<Self, CredentialsError> {
         let read: Configuration =
             serde_json::from_slice(json).map_err(|error| unreadable(&error))?;
@@ -222,8 +221,7 @@ impl DockerConfig {
         Ok(Self { entries: entries.collect::<Result<_, _>>()? })
     }
 
-    /// What a repository is opened with: an entry of its name, of its registry, or of an address
-    /// on its registry.
+    /// The credentials of a repository: of an entry with its name, its registry, or a URL on its registry.
     pub fn resolve(&self, repository: &Repository) -> Credentials {
         for key in [repository.to_string(), repository.registry().to_owned()] {
             let key = match key.as_str() {
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_without_what_is_in_it() {
+    fn errors_do_not_show_the_content() {
         let mut keyring = Keyring::default();
         for (config, message) in [
             (

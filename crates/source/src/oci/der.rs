@@ -1,4 +1,4 @@
-//! As much of DER as certificates and keys need: values with a tag, one behind the other.
+//! The part of DER that certificates and keys need: consecutive tagged values.
 
 /// The tags that matter here.
 pub(super) const BOOLEAN: u8 = 0x01;
@@ -14,13 +14,13 @@ pub(super) const SET: u8 = 0x31;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Value<'a> {
     pub(super) tag: u8,
-    /// What is in it.
+    /// Its content.
     pub(super) content: &'a [u8],
-    /// All of it, tag and length too.
+    /// The whole value with tag and length.
     pub(super) whole: &'a [u8],
 }
 
-/// Reads values one behind the other; what is no value ends it.
+/// Reads consecutive values; an invalid one ends it.
 #[derive(Debug, Clone)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// What is in the next value, which has to have that tag.
+    /// A reader for the content of the next value, which must have that tag.
     pub(super) fn open(&mut self, tag: u8) -> Option<Reader<'a>> {
         self.expect(tag).map(|value| Reader(value.content))
     }
@@ -51,7 +51,7 @@ impl<'a> Iterator for Reader<'a> {
         let (length, rest) = if first < 0x80 {
             (usize::from(first), rest)
         } else {
-            // Four bytes of length are more than any certificate has.
+            // A length of more than four bytes is larger than any certificate.
             let count = usize::from(first & 0x7f);
             if count == 0 || count > 4 {
                 return None;
@@ -66,7 +66,7 @@ impl<'a> Iterator for Reader<'a> {
     }
 }
 
-/// The blocks of a PEM text: label and content. What is no base64 is left out.
+/// The blocks of a PEM text: label and content. Invalid base64 is skipped.
 pub(super) fn pem_blocks(text: &[u8]) -> Vec<(String, Vec<u8>)> {
     use base64::Engine as _;
     let text = String::from_utf8_lossy(text);

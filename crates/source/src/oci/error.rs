@@ -1,4 +1,4 @@
-//! What goes wrong with registries, in the words of `go-containerregistry`, which Flux shows.
+//! Registry errors, with the messages of `go-containerregistry`, which Flux shows.
 
 use bytes::Bytes;
 use http::{Method, Response};
@@ -10,44 +10,44 @@ use super::name::NameError;
 use super::wire::WireError;
 use crate::http::asked;
 
-/// As much of a refusal is read and shown.
+/// The maximum length of an error response that is read and shown.
 const LONGEST_REFUSAL: usize = 64 << 10;
 
-/// Why a registry did not give, or take, what it was asked to.
+/// Why a registry operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OciError {
-    /// It said no.
+    /// An error response.
     #[error("{0}")]
     Refused(Box<Refusal>),
-    /// It could not be asked.
+    /// The request could not be sent.
     #[error("{}: {cause}", asked(method, &shown(url)))]
     Unreachable {
-        /// What was asked.
+        /// The method.
         method: Method,
-        /// Where.
+        /// The URL.
         url: Box<Url>,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: WireError,
     },
-    /// The answer broke off.
+    /// The response was interrupted.
     #[error("unexpected EOF")]
     Cut,
-    /// Neither with TLS nor without.
+    /// Neither HTTPS nor HTTP works.
     #[error("{0}; {1}")]
     Both(Box<OciError>, Box<OciError>),
-    /// What came is another content than was asked for.
+    /// The content has another digest or size.
     #[error("{0}")]
     Altered(String),
-    /// Its answer makes no sense, or is not what was promised.
+    /// An invalid response.
     #[error("{0}")]
     Unexpected(String),
-    /// A digest that is none.
+    /// An invalid digest.
     #[error(transparent)]
     Name(#[from] NameError),
 }
 
-/// A registry's no.
+/// An error response of a registry.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     method: Method,
@@ -78,7 +78,7 @@ impl OciError {
         Self::Unexpected(message.into())
     }
 
-    /// The status of a refusal.
+    /// The status of an error response.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.status),
@@ -88,7 +88,7 @@ impl OciError {
 }
 
 impl Refusal {
-    /// The error that an answer is.
+    /// The error of a response.
     pub(crate) fn of(method: &Method, url: &Url, response: &Response<Bytes>) -> OciError {
         let body = response.body();
         let body = body.get(..LONGEST_REFUSAL).unwrap_or(body);
@@ -138,7 +138,7 @@ impl std::fmt::Display for Diagnostic {
     }
 }
 
-/// A value as Go's `%v` prints what it read from JSON.
+/// Prints a JSON value as Go's `%v`.
 fn as_go_prints(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -154,11 +154,11 @@ fn as_go_prints(value: &Value) -> String {
     }
 }
 
-/// Parameters that say nothing secret; the values of others are not shown, because redirects carry
-/// tokens in them.
+/// Query parameters that are not secret; the values of others are hidden, because redirects carry tokens in
+/// them.
 const HARMLESS: [&str; 7] = ["scope", "service", "mount", "from", "digest", "n", "last"];
 
-/// An address as it may be shown: parameters in order, and no secrets.
+/// A URL for messages: sorted parameters, without secrets.
 pub(crate) fn shown(url: &Url) -> String {
     let mut pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
     if pairs.is_empty() && url.password().is_none() {
@@ -168,7 +168,7 @@ pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     if url.password().is_some() {
-        // An address that takes no password has none.
+        // A URL that cannot have a password has none.
         let _ = url.set_password(Some("xxxxx"));
     }
     if !pairs.is_empty() {

@@ -1,4 +1,4 @@
-//! Public keys, and whether a signature is theirs.
+//! Public keys and signature verification.
 
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 
@@ -10,16 +10,16 @@ const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 
-/// Why a text is no public key, in the words of Sigstore's library.
+/// Why a text is not a public key, with the messages of Sigstore's library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No PEM.
+    /// Not PEM.
     #[error("PEM decoding failed")]
     Pem,
-    /// Something else in PEM.
+    /// Another PEM block.
     #[error("unknown Public key PEM file type: {0}. Are you passing the correct public key?")]
     Label(String),
-    /// A key of a kind that is not supported.
+    /// An unsupported type.
     #[error("unsupported public key type")]
     Unsupported,
 }
@@ -39,16 +39,16 @@ enum Kind {
     Ed25519,
 }
 
-/// How a signature was made with a key.
+/// A signature scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheme {
-    /// As cosign does it with keys: SHA-256, whatever the key; plain for Ed25519.
+    /// cosign's with keys: SHA-256 for every key type; plain for Ed25519.
     Sha256,
-    /// As JWS writes it: the name of the algorithm, such as `ES256`.
+    /// A JWS algorithm, such as `ES256`.
     Jws(Jws),
 }
 
-/// The algorithms of JWS that notation allows.
+/// The JWS algorithms that notation allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Jws {
     Es256,
@@ -59,7 +59,7 @@ pub(super) enum Jws {
 }
 
 impl Jws {
-    /// The algorithm that a header names.
+    /// Parses the name of an algorithm.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "ES256" => Self::Es256,
@@ -73,7 +73,7 @@ impl Jws {
 }
 
 impl PublicKey {
-    /// Reads a key in PEM.
+    /// Parses a key in PEM.
     pub fn of_pem(text: &[u8]) -> Result<Self, KeyError> {
         let blocks = pem_blocks(text);
         let (label, content) = blocks.first().ok_or(KeyError::Pem)?;
@@ -84,14 +84,14 @@ impl PublicKey {
         }
     }
 
-    /// Reads a key as certificates have it.
+    /// Parses a key as in certificates.
     pub(super) fn of_spki(der: &[u8]) -> Option<Self> {
         let mut outer = Reader(der);
         let whole = outer.expect(SEQUENCE)?;
         let mut inner = Reader(whole.content);
         let mut algorithm = inner.open(SEQUENCE)?;
         let oid = algorithm.expect(OBJECT)?.content;
-        // The first byte says how many bits of the last one are none.
+        // The first byte is the number of unused bits in the last one.
         let (unused, bytes) = inner.expect(BIT_STRING)?.content.split_first()?;
         if *unused != 0 {
             return None;
@@ -109,7 +109,7 @@ impl PublicKey {
         Some(Self { kind, bytes: bytes.to_vec() })
     }
 
-    /// The one algorithm that notation lets this key sign with; a header cannot choose another.
+    /// The one algorithm that notation allows for this key; a header cannot choose another.
     pub(super) fn jws(&self) -> Option<Jws> {
         match self.kind {
             Kind::P256 => Some(Jws::Es256),
@@ -128,7 +128,7 @@ impl PublicKey {
         }
     }
 
-    /// Whether a signature of a message is this key's.
+    /// Whether a signature of a message was made with this key.
     pub(super) fn verifies(&self, scheme: Scheme, message: &[u8], signature: &[u8]) -> bool {
         let algorithm: &dyn VerificationAlgorithm = match (scheme, self.kind) {
             (Scheme::Sha256, Kind::P256) => &signature::ECDSA_P256_SHA256_ASN1,

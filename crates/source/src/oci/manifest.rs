@@ -1,48 +1,48 @@
-//! Manifests and indexes: what an artifact is made of.
+//! Manifests and indexes.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The annotation with the address of what an artifact was made from.
+/// The annotation with the URL of an artifact's source.
 pub const SOURCE: &str = "org.opencontainers.image.source";
-/// The annotation with the revision of what an artifact was made from.
+/// The annotation with the revision of an artifact's source.
 pub const REVISION: &str = "org.opencontainers.image.revision";
-/// The annotation with the time an artifact was made.
+/// The annotation with the creation time of an artifact.
 pub const CREATED: &str = "org.opencontainers.image.created";
 
-/// One content: its type, size and digest. The order of fields is that of `go-containerregistry`,
-/// because a digest is made over what is written.
+/// A content descriptor: type, size and digest. The order of fields is that of `go-containerregistry`,
+/// because digests depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Descriptor {
-    /// What it is.
+    /// The media type.
     pub media_type: String,
-    /// How many bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Their digest.
+    /// The digest.
     pub digest: String,
-    /// The bytes themselves, where they are few.
+    /// The content itself, if it is small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// What its maker says of it.
+    /// Annotations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<BTreeMap<String, String>>,
-    /// What it runs on.
+    /// The platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<Platform>,
-    /// What kind of artifact.
+    /// The artifact type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
 }
 
-/// What an image runs on.
+/// The platform of an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Platform {
-    /// `amd64`, say.
+    /// For example `amd64`.
     pub architecture: String,
-    /// `linux`, say.
+    /// For example `linux`.
     pub os: String,
 }
 
@@ -52,21 +52,21 @@ pub struct Platform {
 pub struct Manifest {
     /// Always 2.
     pub schema_version: i64,
-    /// What it is.
+    /// The media type.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub media_type: String,
     /// Its configuration.
     pub config: Descriptor,
-    /// Its contents.
+    /// Its layers.
     #[serde(deserialize_with = "nullable")]
     pub layers: Vec<Descriptor>,
-    /// What its maker says of it.
+    /// Annotations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<BTreeMap<String, String>>,
-    /// The artifact it is about.
+    /// The artifact that it refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Descriptor>,
-    /// What kind of artifact.
+    /// The artifact type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
 }
@@ -77,24 +77,24 @@ pub struct Manifest {
 pub struct Index {
     /// Always 2.
     pub schema_version: i64,
-    /// What it is.
+    /// The media type.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub media_type: String,
-    /// What is in it.
+    /// Its manifests.
     #[serde(deserialize_with = "nullable")]
     pub manifests: Vec<Descriptor>,
 }
 
 impl Manifest {
-    /// An annotation; empty where there is none.
+    /// An annotation; empty if absent.
     pub fn annotation(&self, name: &str) -> &str {
         self.annotations.as_ref().and_then(|all| all.get(name)).map_or("", String::as_str)
     }
 }
 
 impl Index {
-    /// The one for Linux on amd64, which is what Flux takes whatever it runs on. One that does not
-    /// say what it is for is taken as that.
+    /// The manifest for linux/amd64, which Flux uses on every platform. One without a platform counts as
+    /// that.
     pub fn child(&self) -> Option<&Descriptor> {
         self.manifests.iter().find(|child| {
             let platform = child.platform.as_ref();

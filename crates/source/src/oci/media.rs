@@ -1,34 +1,34 @@
-//! The media types that matter here.
+//! Media types.
 
-/// An image or artifact, as OCI has it.
+/// An OCI manifest.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-/// A list of them, as OCI has it.
+/// An OCI index.
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-/// An image, as Docker has it.
+/// A Docker manifest.
 pub const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
-/// A list of them, as Docker has it.
+/// A Docker manifest list.
 pub const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
-/// The forms before these, which nobody reads any more.
+/// Older Docker formats, which are not supported.
 pub const DOCKER_SCHEMA_1: [&str; 2] = [
     "application/vnd.docker.distribution.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.v1+prettyjws",
 ];
 
-/// The configuration of an artifact that Flux made.
+/// The configuration of a Flux artifact.
 pub const FLUX_CONFIG: &str = "application/vnd.cncf.flux.config.v1+json";
-/// The files of an artifact that Flux made, packed.
+/// The packed files of a Flux artifact.
 pub const FLUX_CONTENT: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 /// A Helm chart, packed.
 pub const HELM_CHART: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
-/// A payload that cosign signed.
+/// A payload signed by cosign.
 pub const COSIGN_PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-/// What the types of Sigstore's bundles begin with, whatever their version.
+/// The prefix of the types of Sigstore bundles, of all versions.
 pub const SIGSTORE_BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
-/// A signature by notation.
+/// A notation signature.
 pub const NOTATION_SIGNATURE: &str = "application/vnd.cncf.notary.signature";
 
-/// What is asked for where a manifest of any kind will do.
+/// The `Accept` header for any manifest.
 pub(crate) const ANY_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v1+json,\
 application/vnd.docker.distribution.manifest.v1+prettyjws,\
 application/vnd.docker.distribution.manifest.v2+json,\

@@ -1,4 +1,4 @@
-//! Names of registries, repositories and artifacts, read as `go-containerregistry` reads them.
+//! Names of registries, repositories and artifacts, parsed as in `go-containerregistry`.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,10 +12,10 @@ const DEFAULT_TAG: &str = "latest";
 const REPOSITORY_CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-./";
 const TAG_CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// What addresses of OCI artifacts begin with.
+/// The scheme of OCI URLs.
 pub const SCHEME: &str = "oci://";
 
-/// A name that cannot be used, in the library's words.
+/// An invalid name, with the library's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NameError(String);
@@ -35,17 +35,17 @@ pub struct Reference {
     identifier: Identifier,
 }
 
-/// What names an artifact inside its repository.
+/// A tag or a digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identifier {
-    /// A name that can move.
+    /// A tag, which can move.
     Tag(String),
-    /// What is in it. As it was written: it may be no digest at all.
+    /// A digest as it was written; not validated.
     Digest(String),
 }
 
 impl Repository {
-    /// Reads `<registry>/<path>`. The first part is a registry only with a dot or a colon in it.
+    /// Parses `<registry>/<path>`. The first segment is a registry only if it contains a dot or a colon.
     pub fn parse(name: &str) -> Result<Self, NameError> {
         if name.is_empty() {
             return Err(NameError("a repository name must be specified".to_owned()));
@@ -69,13 +69,13 @@ impl Repository {
         Ok(Self { registry: registry.to_owned(), path: path.to_owned(), insecure: false })
     }
 
-    /// Reads the address of a repository: `oci://<registry>/<path>`, without a tag.
+    /// Parses the URL of a repository: `oci://<registry>/<path>`, without a tag.
     pub fn of_url(url: &str) -> Result<Self, NameError> {
         let Some(name) = url.strip_prefix(SCHEME) else { return Err(not_an_address()) };
         Self::parse(name)
     }
 
-    /// The same, over plain HTTP if need be.
+    /// The same, with plain HTTP allowed.
     #[must_use]
     pub fn insecure(self, insecure: bool) -> Self {
         Self { insecure, ..self }
@@ -86,7 +86,7 @@ impl Repository {
         &self.registry
     }
 
-    /// The path below the registry; `library/` goes before single names at Docker Hub.
+    /// The path below the registry; single names at Docker Hub get the prefix `library/`.
     pub fn path(&self) -> String {
         if self.registry == DEFAULT_REGISTRY && !self.path.contains('/') {
             format!("library/{}", self.path)
@@ -95,12 +95,12 @@ impl Repository {
         }
     }
 
-    /// What a token has to be good for.
+    /// The scope of tokens.
     pub fn scope(&self, actions: &str) -> String {
         format!("repository:{}:{actions}", self.path())
     }
 
-    /// Whether plain HTTP may be tried: said so, or a registry of this machine or network.
+    /// Whether plain HTTP may be tried: if requested, or for a registry of this machine or network.
     pub fn allows_http(&self) -> bool {
         let host = self.registry.split(':').next().unwrap_or_default();
         let is_private = matches!(host.parse(), Ok(IpAddr::V4(ip)) if ip.is_private());
@@ -132,15 +132,15 @@ impl fmt::Display for Repository {
 }
 
 impl Reference {
-    /// Reads `<repository>[:<tag>]`, or `<repository>[:<tag>]@<digest>`.
+    /// Parses `<repository>[:<tag>]`, or `<repository>[:<tag>]@<digest>`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         Self::parse_tag(text)
             .or_else(|_| Self::parse_digest(text))
             .map_err(|_| NameError(format!("could not parse reference: {text}")))
     }
 
-    /// Reads the address of an artifact: `oci://` and what [`Self::parse`] reads. Gives the text
-    /// behind the scheme too, which is what users are shown.
+    /// Parses the URL of an artifact: `oci://` and a reference as in [`Self::parse`]. Also returns the text
+    /// after the scheme, for messages.
     pub fn of_url(url: &str) -> Result<(Self, &str), NameError> {
         let Some(text) = url.strip_prefix(SCHEME) else { return Err(not_an_address()) };
         let reference = Self::parse(text)
@@ -148,7 +148,7 @@ impl Reference {
         Ok((reference, text))
     }
 
-    /// Reads `<repository>[:<tag>]`.
+    /// Parses `<repository>[:<tag>]`.
     pub fn parse_tag(text: &str) -> Result<Self, NameError> {
         let (base, tag) = match text.rsplit_once(':') {
             Some((base, tag)) if !tag.contains('/') => (base, Some(tag)),
@@ -185,7 +185,7 @@ impl Reference {
         &self.identifier
     }
 
-    /// The last part of its address at the registry.
+    /// The last segment of its URL at the registry.
     pub fn path(&self) -> &str {
         match &self.identifier {
             Identifier::Tag(text) | Identifier::Digest(text) => text,
@@ -202,7 +202,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Reads the digest of an artifact or a layer; only `sha256` is in use there.
+/// Parses the digest of an artifact or a layer; only `sha256` is supported.
 pub(crate) fn sha256(text: &str) -> Result<Digest, NameError> {
     let Some((algorithm, hex)) = text.split_once(':').filter(|it| !it.0.is_empty()) else {
         return Err(NameError(format!("cannot parse hash: {text:?}")));
@@ -220,7 +220,7 @@ pub(crate) fn sha256(text: &str) -> Result<Digest, NameError> {
         .map_err(|_| NameError(format!("wrong number of hex digits for {algorithm}: {hex}")))
 }
 
-/// The digest of a content, as registries name it.
+/// Computes the digest of content.
 pub(crate) fn digest_of(content: &[u8]) -> Digest {
     Digest::of(DigestAlgorithm::Sha256, content)
 }

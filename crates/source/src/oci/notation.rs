@@ -1,11 +1,11 @@
-//! Signatures by notation (Notary Project): a trust policy says which artifacts need one, from whom,
-//! and what of it may be amiss.
+//! notation signatures (Notary Project): a trust policy says which artifacts need one, by which signers,
+//! and which checks may fail.
 //!
-//! Read are envelopes of JWS. Those of COSE, countersignatures of time and lists of revoked
-//! certificates are not, and an artifact whose policy needs them is not verified.
+//! JWS envelopes are supported. COSE, timestamp countersignatures and revocation lists are not, and an artifact
+//! with a policy that needs them is not verified.
 //!
-//! The certificates of the trust store are the anchors of the path from the signer's certificate
-//! (`chain`); notation itself takes any trusted member of a chain that holds together.
+//! The certificates of the trust store are the anchors of the signer's chain (`chain`); notation itself accepts
+//! any trusted member of a consistent chain.
 
 mod chain;
 mod envelope;
@@ -25,38 +25,38 @@ use envelope::Envelope;
 use policy::{Action, Check, Level, Statement};
 pub use policy::{PolicyError, TrustPolicy};
 
-/// The type of an envelope that can be read.
+/// The media type of supported envelopes.
 const JWS: &str = "application/jose+json";
-/// As many signatures of one artifact are looked at.
+/// The maximum number of signatures of one artifact that are checked.
 const ATTEMPTS: usize = 3;
 
-/// What came of a verification that did not fail.
+/// The result of a successful verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is signed by somebody who is trusted.
+    /// Signed by a trusted signer.
     Verified,
-    /// The policy does not ask for it, or only to be told.
+    /// The policy skips it, or only logs failures.
     Ignored,
 }
 
 /// Why an artifact is not verified.
 #[derive(Debug, thiserror::Error)]
 pub enum NotationError {
-    /// The registry did not give the signatures.
+    /// The signatures could not be fetched.
     #[error(transparent)]
     Registry(#[from] OciError),
-    /// The policy cannot be used.
+    /// An invalid policy.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A certificate of the trust store is none.
+    /// An invalid certificate in the trust store.
     #[error("failed to parse certificate '{0}'")]
     Certificate(String),
-    /// There is none.
+    /// There are no signatures.
     #[error(
         "no signature is associated with {0:?}, make sure the artifact was signed successfully"
     )]
     NoSignature(String),
-    /// There are some, and none of them counts.
+    /// No signature is valid.
     #[error("{}", .0.join("\n"))]
     NoMatch(Vec<String>),
 }
@@ -115,7 +115,7 @@ pub async fn verify(
     Err(NotationError::NoMatch(reasons))
 }
 
-/// A signature, and what it has to be of.
+/// A signature, and the artifact it should be of.
 struct Signature<'a> {
     kind: &'a str,
     content: &'a [u8],
@@ -123,7 +123,7 @@ struct Signature<'a> {
 }
 
 impl Signature<'_> {
-    /// Checks everything that the level asks for, in notation's order.
+    /// Runs all checks of the level, in notation's order.
     fn judge(
         &self,
         statement: &Statement,
@@ -146,7 +146,7 @@ impl Signature<'_> {
             let Err(reason) = outcome else { continue };
             match level.action(check) {
                 Action::Enforce => return Err(reason),
-                // Only a doubt about who signed it keeps an artifact from being called verified.
+                // Only a failed authenticity check keeps an artifact from being called verified.
                 Action::Log if check == Check::Authenticity => verdict = Verdict::Ignored,
                 Action::Log | Action::Skip => {}
             }
@@ -175,7 +175,7 @@ fn authentic(
     statement.trusts(leaf.subject_parts().as_deref())
 }
 
-/// Whether no certificate below the root can have been revoked: where that is published is not asked.
+/// Whether no certificate below the root can have been revoked: revocation services are not queried.
 fn irrevocable(envelope: &Envelope) -> Result<(), String> {
     let below = envelope.chain.split_last().map(|(_, below)| below).unwrap_or_default();
     match below.iter().find(|one| one.is_revocable()) {
@@ -194,7 +194,7 @@ fn unexpired(envelope: &Envelope, now: Timestamp) -> Result<(), String> {
     }
 }
 
-/// Whether the certificates were valid when it was signed, or are now where nobody vouches for when.
+/// Whether the certificates were valid at the time of the signature, or, without a trusted time, are valid now.
 fn in_time(envelope: &Envelope, now: Timestamp) -> Result<(), String> {
     let moment = envelope.authentic_time.unwrap_or(now);
     match envelope.chain.iter().find(|it| !it.is_valid_at(moment)) {

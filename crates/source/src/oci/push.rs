@@ -1,5 +1,4 @@
-//! Artifacts as Flux pushes them: one layer, a configuration that says nothing, annotations that
-//! tell where it comes from.
+//! Artifacts as Flux pushes them: one layer, an empty configuration, annotations with the source.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +11,22 @@ use super::media::{FLUX_CONFIG, FLUX_CONTENT, MANIFEST};
 use super::name::digest_of;
 use crate::artifact::Digest;
 
-/// The configuration of every artifact that Flux pushes, byte for byte, so that the digests are
-/// those of the same artifact pushed by Flux.
+/// The configuration of all artifacts that Flux pushes, byte for byte, so that digests are equal to
+/// Flux's.
 const CONFIG: &[u8] = br#"{"architecture":"","created":"0001-01-01T00:00:00Z","os":"","rootfs":{"type":"layers","diff_ids":null},"config":{}}"#;
 
-/// An artifact that is to be pushed.
+/// An artifact to push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewArtifact {
     /// The packed files.
     pub content: Bytes,
-    /// Where they come from.
+    /// The source.
     pub source: String,
-    /// Which revision of it.
+    /// The revision of the source.
     pub revision: String,
-    /// When it was made, as RFC 3339 has it.
+    /// The creation time, in RFC 3339.
     pub created: String,
-    /// What else is said of it; stronger than the above.
+    /// More annotations; they take precedence.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -56,7 +55,7 @@ impl NewArtifact {
         }
     }
 
-    /// Pushes it under a tag: contents first, so that nobody sees it before it is whole.
+    /// Pushes it under a tag: content first, so that no client sees it incomplete.
     pub async fn push(&self, remote: &RemoteRepository, tag: &str) -> Result<Digest, OciError> {
         remote.push_blob(&self.content).await?;
         remote.push_blob(&Bytes::from_static(CONFIG)).await?;

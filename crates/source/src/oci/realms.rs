@@ -1,14 +1,13 @@
-//! Token realms: which hosts may issue tokens for which registries.
+//! Token realms: the token servers that a registry may name.
 //!
-//! A registry names its token server in `WWW-Authenticate`, and the credentials go there. That name is a
-//! claim like any other: it is believed for the registry's own host, for the pairs that are known to
-//! belong together, and for those that the operator lists.
+//! A registry names its token server in `WWW-Authenticate`, and the credentials are sent there. Allowed are the
+//! registry's own host, known pairs of registry and token server, and pairs that the operator lists.
 
 use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// Registries whose tokens are issued elsewhere. A `*` stands for one label.
+/// Registries with a token server on another host. A `*` matches one label.
 const KNOWN: [(&str, &str); 13] = [
     ("docker.io", "auth.docker.io"),
     ("index.docker.io", "auth.docker.io"),
@@ -25,13 +24,13 @@ const KNOWN: [(&str, &str); 13] = [
     ("*.*.cr.aliyuncs.com", "dockerauth.*.aliyuncs.com"),
 ];
 
-/// The pairs of registries and token realms that an operator allows beside the known ones.
+/// The pairs of registries and token servers that an operator allows beside the known ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenRealms {
     allowed: Vec<(String, String)>,
 }
 
-/// A pair that cannot be read.
+/// An invalid pair.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no pair of a registry and a token realm, such as registry.example.com=auth.example.com"
@@ -39,8 +38,8 @@ pub struct TokenRealms {
 pub struct TokenRealmError(String);
 
 impl TokenRealms {
-    /// Reads pairs such as `registry.example.com=auth.example.com`. A `*` stands for one label, or alone
-    /// for every host; a port is written where it is not the usual one.
+    /// Parses pairs such as `registry.example.com=auth.example.com`. A `*` matches one label, or alone every host;
+    /// a port is needed if it is not the default one.
     pub fn parse(pairs: &[String]) -> Result<Self, TokenRealmError> {
         let read = |pair: &String| {
             let bad = || TokenRealmError(pair.clone());
@@ -58,7 +57,7 @@ impl TokenRealms {
         Ok(Self { allowed: pairs.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    /// Whether a registry's credentials may be shown to a token server.
+    /// Fails if a registry's credentials may not be sent to a token server.
     pub(super) fn check(&self, registry: &str, realm: &Url) -> Result<(), String> {
         let registry = registry.to_ascii_lowercase();
         let host = realm.host_str().unwrap_or_default().to_ascii_lowercase();
@@ -69,8 +68,8 @@ impl TokenRealms {
         let allows = |(left, right): (&str, &str)| fits(left, &registry) && fits(right, &at);
         let listed = self.allowed.iter().map(|(left, right)| (left.as_str(), right.as_str()));
         if is_inside(&host) {
-            // A registry must not send us to addresses inside the network that it cannot see itself;
-            // only the very address counts, no pattern.
+            // A registry must not direct us to internal addresses that it cannot reach itself; only the exact
+            // address is accepted, no pattern.
             let is_named = |(_, right): &(&str, &str)| *right == at;
             if listed.filter(is_named).any(allows) {
                 return Ok(());
@@ -86,14 +85,14 @@ impl TokenRealms {
     }
 }
 
-/// Whether host and port are the same, whether or not the usual port is written out.
+/// Whether host and port are the same, with or without the default port.
 fn is_same(registry: &str, at: &str, scheme: &str) -> bool {
     let usual = if scheme == "http" { ":80" } else { ":443" };
     let bare = |text: &str| text.strip_suffix(usual).unwrap_or(text).to_owned();
     bare(registry) == bare(at)
 }
 
-/// Whether it is another port of the registry's own host, which has to be a name that TLS vouches for.
+/// Whether it is another port of the registry's own host, which must be a name that TLS verifies.
 fn is_other_port(registry: &str, host: &str, realm: &Url) -> bool {
     let own = registry.rsplit_once(':').map_or(registry, |(own, _)| own);
     realm.scheme() == "https" && own == host && host.contains('.') && !is_address(host)
@@ -107,7 +106,7 @@ fn is_address(host: &str) -> bool {
     address(host).is_some()
 }
 
-/// Whether it is an address that only the inside of a network can mean.
+/// Whether it is an internal address.
 fn is_inside(host: &str) -> bool {
     match address(host).map(|ip| ip.to_canonical()) {
         Some(IpAddr::V4(ip)) => {
@@ -123,7 +122,7 @@ fn is_inside(host: &str) -> bool {
     }
 }
 
-/// Whether a host is one that a pattern means.
+/// Whether a pattern matches a host.
 fn fits(pattern: &str, host: &str) -> bool {
     if pattern == "*" {
         return true;

@@ -1,4 +1,4 @@
-//! Which tag a range of versions means, and which layer a selector.
+//! Selects a tag by a version range, and a layer by a media type.
 
 use regex::Regex;
 
@@ -7,30 +7,30 @@ use super::manifest::Descriptor;
 use super::media::HELM_CHART;
 use crate::semver::{Constraint, Version};
 
-/// Why nothing was selected, in Flux's words.
+/// Why nothing was selected, with Flux's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// The range is none.
+    /// An invalid range.
     #[error("semver '{range}' parse error: {cause}")]
     Range {
-        /// What it says.
+        /// The range.
         range: String,
-        /// What is wrong with it.
+        /// The cause.
         cause: String,
     },
-    /// No tag is in the range.
+    /// No tag matches the range.
     #[error("no match found for semver: {0}")]
     NoMatch(String),
-    /// There is nothing in the artifact.
+    /// The artifact has no layers.
     #[error("no layers found in artifact")]
     NoLayers,
-    /// No layer has the type.
+    /// No layer has the media type.
     #[error("failed to find layer with media type '{0}' in artifact")]
     NoSuchLayer(String),
 }
 
-/// The newest tag in a range, among those that a filter lets through. In tags of Helm charts `_`
-/// stands for `+`, which no tag can have.
+/// The newest tag in a range, among those that a filter accepts. In tags of Helm charts `_` stands for `+`,
+/// which is not allowed in tags.
 pub fn newest_tag(
     tags: &[String],
     range: &str,

@@ -1,5 +1,4 @@
-//! A conversation with one registry about one repository: how it is reached, who we say we are,
-//! and what is tried again.
+//! Requests to one repository: scheme, authentication and retries.
 
 mod bearer;
 
@@ -25,39 +24,39 @@ use crate::http::HttpOptions;
 
 use bearer::Bearer;
 
-/// The waits before a request is tried again.
+/// The pauses between attempts.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-/// What may be over when it is tried again.
+/// Statuses that are retried.
 const PASSING: [u16; 8] = [408, 429, 499, 500, 502, 503, 504, 522];
-/// How long TLS alone is tried where plain HTTP is allowed.
+/// The head start of HTTPS before plain HTTP is tried, where that is allowed.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// A token is not larger.
+/// The maximum size of a token.
 const TOKEN: u64 = 64 << 10;
 
-/// What is to be done in a repository.
+/// The access to a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Only to read.
+    /// Read only.
     Pull,
-    /// To write too.
+    /// Read and write.
     Push,
 }
 
-/// How a registry is spoken to.
+/// How to reach a registry.
 #[derive(Clone)]
 pub struct RegistryAccess {
-    /// Reaches it.
+    /// The transport.
     pub wire: Arc<dyn Wire>,
     /// Trust, client certificate, proxy.
     pub connection: HttpOptions,
-    /// Who we say we are.
+    /// The credentials.
     pub credentials: Credentials,
-    /// Where tokens may be asked for, beside the registry itself.
+    /// The allowed token servers, beside the registry itself.
     pub realms: TokenRealms,
 }
 
-/// A conversation about one repository. The registry is asked how it wants to be spoken to at the
-/// first request.
+/// Requests to one repository. The first one is preceded by a ping, which determines scheme and
+/// authentication.
 pub(super) struct Session {
     access: RegistryAccess,
     repository: Repository,
@@ -65,7 +64,7 @@ pub(super) struct Session {
     greeting: OnceCell<Greeting>,
 }
 
-/// How the registry wants to be spoken to.
+/// The scheme and the authentication of the registry.
 struct Greeting {
     scheme: &'static str,
     bearer: Option<Bearer>,
@@ -84,7 +83,7 @@ impl Session {
         &self.repository
     }
 
-    /// The address of something in the repository.
+    /// The URL of a path in the repository.
     pub(super) async fn url(&self, path: &str) -> Result<Url, OciError> {
         let scheme = self.greeting().await?.scheme;
         let (host, name) = (self.repository.registry(), self.repository.path());
@@ -92,7 +91,7 @@ impl Session {
         Url::parse(&text).map_err(|error| OciError::unexpected(format!("parse {text:?}: {error}")))
     }
 
-    /// Sends a request as who we are, and checks that its status is one of those.
+    /// Sends an authenticated request, and checks its status.
     pub(super) async fn call(
         &self,
         request: Request<Bytes>,
@@ -105,7 +104,7 @@ impl Session {
         if let Some(bearer) = &greeting.bearer
             && response.status() == StatusCode::UNAUTHORIZED
         {
-            // The token has run out, or is not good for this.
+            // The token has expired, or lacks the scope.
             let asked = challenges(response.headers());
             if !asked.is_empty() {
                 bearer.widen(&asked);
@@ -127,8 +126,8 @@ impl Session {
         largest: u64,
     ) -> Result<Response<Bytes>, OciError> {
         let mut request = request.clone();
-        // Storage that the registry sends us to has no business with our credentials, and neither has
-        // the registry itself where it asks for them in the clear.
+        // Credentials are sent neither to storage that the registry redirects to, nor to the registry itself
+        // over plain HTTP if the ping used HTTPS.
         if url.scheme() == greeting.scheme && is_at(url, self.repository.registry()) {
             let header = match &greeting.bearer {
                 Some(bearer) => bearer.header(),
@@ -141,7 +140,7 @@ impl Session {
         self.exchange(request, url, largest).await
     }
 
-    /// Sends a request, and again if what went wrong may pass.
+    /// Sends a request, and retries temporary failures.
     async fn exchange(
         &self,
         request: Request<Bytes>,
@@ -186,7 +185,7 @@ impl Session {
         }
     }
 
-    /// Asks once how the registry wants to be spoken to.
+    /// Pings the registry once.
     async fn greeting(&self) -> Result<&Greeting, OciError> {
         self.greeting
             .get_or_try_init(|| async {
@@ -206,7 +205,7 @@ impl Session {
             .await
     }
 
-    /// TLS first, and plain HTTP where it is allowed and TLS fails or takes long.
+    /// Tries HTTPS first, and plain HTTP where it is allowed and HTTPS fails or takes long.
     async fn ping(&self) -> Result<(&'static str, Option<Challenge>), OciError> {
         if !self.repository.allows_http() {
             return Ok(("https", self.ping_with("https").await?));
@@ -255,7 +254,7 @@ impl Session {
         }
     }
 
-    /// The header with name and password, or with a token for the registry itself.
+    /// The header with name and password, or with an access token.
     fn basic(&self) -> Option<HeaderValue> {
         let credentials = &self.access.credentials;
         if !credentials.registry_token.expose().is_empty() {
@@ -270,7 +269,7 @@ impl Session {
 }
 
 impl Session {
-    /// Whether an address is one of the registry's own, as it was first spoken to.
+    /// Whether a URL is on the registry, with the scheme of the ping.
     pub(super) async fn is_own(&self, url: &Url) -> Result<bool, OciError> {
         let greeting = self.greeting().await?;
         Ok(url.scheme() == greeting.scheme && is_at(url, self.repository.registry()))
@@ -281,7 +280,7 @@ fn both(first: OciError, second: OciError) -> OciError {
     OciError::Both(Box::new(first), Box::new(second))
 }
 
-/// Whether an address is one of the registry's, whether or not the usual port is written out.
+/// Whether a URL is on the registry, with or without the default port.
 fn is_at(url: &Url, registry: &str) -> bool {
     let host = url.host_str().unwrap_or_default();
     let with_port = url.port_or_known_default().map(|port| format!("{host}:{port}"));

@@ -1,4 +1,4 @@
-//! The seam between a client of registries and the network: one request, one answer.
+//! The transport of the registry client: one request, one response.
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
@@ -8,26 +8,26 @@ use http::{Request, Response};
 use crate::http::{HttpError, HttpOptions, Trouble};
 use crate::network::{Network, Purpose};
 
-/// Why a request brought no answer.
+/// Why a request got no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The connection broke; the next one may not.
+    /// The connection was interrupted; a retry may help.
     #[error("{0}")]
     Broken(String),
-    /// There is none to be had, or not with these certificates.
+    /// No connection, or untrusted certificates.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection broke within the answer.
+    /// The response was interrupted.
     #[error("unexpected EOF")]
     Cut,
-    /// More came than is taken.
+    /// The response is too large.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
 }
 
-/// Sends requests to registries and to those who issue tokens for them.
+/// Sends requests to registries and token servers.
 pub trait Wire: Send + Sync {
-    /// Sends one request; takes at most so many bytes of the answer. Ends when it is dropped.
+    /// Sends one request; the response is limited in size. Dropping the future cancels it.
     fn send<'a>(
         &'a self,
         connection: &'a HttpOptions,

@@ -1,4 +1,4 @@
-//! The bytes of a stored file, in pieces: a server holds one piece of each file, however large the file is.
+//! The content of a stored file as a stream: the server holds one chunk of each file, however large it is.
 
 use std::io::{self, SeekFrom};
 use std::ops::Range;
@@ -9,32 +9,32 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
-/// How much of a file is in memory at a time.
+/// The chunk size.
 const PIECE: usize = 32 << 10;
 
-/// A file as the server hands it out.
+/// A file for the server.
 #[derive(Debug)]
 pub struct Served {
     /// How many bytes it has.
     pub size: u64,
-    /// When they were written.
+    /// The modification time.
     pub modified: Timestamp,
     /// The bytes.
     pub content: Content,
 }
 
-/// Where the bytes of a file come from.
+/// The source of a file's content.
 pub enum Content {
-    /// They are in memory already.
+    /// In memory.
     Bytes(Bytes),
-    /// An open file: what replaces it later does not change what is read here.
+    /// An open file: replacing it later does not change what is read here.
     File(std::fs::File),
-    /// A stream of all of them.
+    /// A stream.
     Stream(BoxStream<'static, io::Result<Bytes>>),
 }
 
 impl Content {
-    /// A part of the bytes, in pieces.
+    /// A part of the content, as a stream.
     pub fn part(self, part: Range<u64>) -> BoxStream<'static, io::Result<Bytes>> {
         let length = part.end.saturating_sub(part.start);
         match self {
@@ -49,7 +49,7 @@ impl Content {
         }
     }
 
-    /// All of the bytes at once, for those that need them so.
+    /// The whole content.
     pub async fn read(self) -> io::Result<Bytes> {
         if let Self::Bytes(bytes) = self {
             return Ok(bytes);
@@ -92,7 +92,7 @@ fn read_file(
     pieces.try_flatten().boxed()
 }
 
-/// A part of a stream: what is before it is read and dropped, what is behind it is not read.
+/// A part of a stream: skips what is before it, and does not read what is after it.
 fn cut(
     all: BoxStream<'static, io::Result<Bytes>>,
     start: u64,

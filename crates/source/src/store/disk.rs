@@ -15,7 +15,7 @@ use super::retention::{Kept, garbage};
 use super::{ArtifactStore, Content, Retention, Served, StoreError, Stored};
 use crate::artifact::{ArtifactPath, Digest, DigestAlgorithm};
 
-/// As far as garbage is looked for in one directory; the rest is found by later passes.
+/// The maximum number of files that one garbage collection inspects; the rest is left to later ones.
 const COLLECT_AT_MOST: usize = 1000;
 
 /// Artifacts below a directory.
@@ -33,12 +33,12 @@ struct Disk {
 }
 
 impl DiskStore {
-    /// A store below a directory, which is made when the first artifact comes.
+    /// A store below a directory, which is created with the first artifact.
     pub fn new(root: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
         Self::with_limits(root, clock, DigestAlgorithm::default(), u64::MAX)
     }
 
-    /// A store with another digest than sha256, or with a limit on an artifact's size in bytes.
+    /// A store with another algorithm than sha256, or with a maximum artifact size.
     pub fn with_limits(
         root: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
@@ -50,7 +50,7 @@ impl DiskStore {
         Self { disk: Arc::new(Disk { root, clock, algorithm, largest, temporary }) }
     }
 
-    /// Files block: they are touched on the pool that is there for it.
+    /// Runs blocking file operations on their thread pool.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Disk) -> Result<T, StoreError> + Send + 'static,
@@ -144,7 +144,7 @@ impl Disk {
         self.replace(place, |temporary| link(target, temporary))
     }
 
-    /// Makes a file beside the place and moves it there in one step.
+    /// Writes a temporary file beside the path and renames it.
     fn replace(
         &self,
         place: &ArtifactPath,
@@ -158,13 +158,13 @@ impl Disk {
         let outcome = make(&temporary)
             .and_then(|()| std::fs::rename(&temporary, self.root.join(place.path())));
         if outcome.is_err() {
-            // What is left over would also go with the next collection.
+            // A leftover would be deleted by the next garbage collection.
             let _ = std::fs::remove_file(&temporary);
         }
         outcome.map_err(failed)
     }
 
-    /// The file that a path names, an alias followed once and only to a neighbour.
+    /// The file of a path; an alias is followed once, and only within its directory.
     fn locate(&self, path: &str) -> Result<PathBuf, StoreError> {
         let mut place = ArtifactPath::of_path(path)?;
         if let Ok(target) = std::fs::read_link(self.root.join(place.path())) {
@@ -229,13 +229,13 @@ impl Disk {
             let kept = Kept { name, modified: modified(&metadata).map_err(failed)? };
             if kept.name.starts_with('.') { unfinished.push(kept) } else { files.push(kept) }
         }
-        // Files that a crash left half-written count for nothing and go by age alone.
+        // Temporary files of a crash do not count as records and are deleted by age.
         let by_age = Retention { records: usize::MAX, ..retention };
         let mut gone = garbage(files, current.file(), retention, now);
         gone.extend(garbage(unfinished, "", by_age, now));
         for name in &gone {
             std::fs::remove_file(directory.join(name)).map_err(failed)?;
-            // Upstream's controller leaves a lock beside each of its files.
+            // Flux's controller leaves a lock beside each of its files.
             let _ = std::fs::remove_file(directory.join(format!("{name}.lock")));
         }
         Ok(gone.into_iter().map(|name| format!("{}/{name}", current.directory())).collect())
@@ -256,7 +256,7 @@ fn modified(metadata: &std::fs::Metadata) -> io::Result<Timestamp> {
     Timestamp::try_from(metadata.modified()?).map_err(io::Error::other)
 }
 
-/// A directory that only its owner may enter, with its parents.
+/// Creates a directory with its parents, mode 0700.
 fn private_directories(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -268,7 +268,7 @@ fn private_directories(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// A new file that only its owner may read.
+/// Creates a file with mode 0600.
 fn private_file(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

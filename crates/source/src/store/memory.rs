@@ -1,4 +1,4 @@
-//! Artifacts in memory, for simulations: no disk, no real time, the same content held once.
+//! Artifacts in memory, for simulations: no disk, no real time, equal content shared.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<String, File>>> {
-        // Nothing panics while the lock is held, and every change is a single insertion.
+        // No code panics while the lock is held, and every change is a single insertion.
         self.directories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,7 +86,7 @@ impl MemoryStore {
 
     fn get_now(&self, path: &str, expected: &Digest) -> Result<Bytes, StoreError> {
         let (content, digest, _) = self.find(path)?;
-        // Memory does not rot: the digest made when the content came in is still its digest.
+        // The content cannot change, so the digest from when it was stored is still valid.
         let found = if digest.algorithm() == expected.algorithm() {
             digest
         } else {

@@ -1,7 +1,7 @@
-//! Artifacts near at hand, and again in a bucket: a restart or a second replica has them at once.
+//! A local store that is mirrored in a bucket, so that a restart or a second replica has all artifacts at once.
 //!
-//! What is read comes from near, and from far only where near lacks it. So a pass over a source that has
-//! nothing new asks the bucket nothing.
+//! Reads come from the local store, and from the bucket only where that lacks a file. So a pass over an unchanged
+//! source sends no request to the bucket.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,12 +18,12 @@ use crate::artifact::{ArtifactPath, Digest};
 pub struct MirroredStore {
     near: Arc<dyn ArtifactStore>,
     far: RemoteStore,
-    /// Directories in the bucket that are known to hold their current file and nothing else.
+    /// Directories in the bucket that are known to contain only their current file.
     tidy: Mutex<BTreeSet<String>>,
 }
 
 impl MirroredStore {
-    /// What is near is mirrored far.
+    /// Mirrors `near` in `far`.
     pub fn new(near: Arc<dyn ArtifactStore>, far: RemoteStore) -> Self {
         Self { near, far, tidy: Mutex::default() }
     }
@@ -50,7 +50,7 @@ impl ArtifactStore for MirroredStore {
         content: Bytes,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         async move {
-            // Far first: what is told of must outlive this process.
+            // The bucket first: an artifact in a status must outlive this process.
             let stored = self.far.put(place, content.clone()).await?;
             if stored.written {
                 self.set_tidy(place, false);

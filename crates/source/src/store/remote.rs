@@ -1,4 +1,4 @@
-//! Artifacts in a bucket, in Flux's layout below a prefix: whoever reaches the bucket has them.
+//! Artifacts in a bucket, in Flux's layout below a prefix.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::bucket::wire::{Wire, settings};
 use crate::http::HttpOptions;
 use crate::network::{Network, Purpose};
 
-/// What the name of an object ends with that only names another one.
+/// The suffix of objects that contain the name of another one.
 const LINK: &str = ".link";
 
-/// An address of a bucket that cannot be used.
+/// Why the URL of a bucket cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{address:?} is no usable bucket: {why}")]
 pub struct BucketAddressError {
@@ -47,14 +47,14 @@ impl RemoteStore {
         Self { bucket, clock, algorithm: DigestAlgorithm::default() }
     }
 
-    /// The same with another digest than sha256.
+    /// The same with another algorithm than sha256.
     #[must_use]
     pub fn with_digests(self, algorithm: DigestAlgorithm) -> Self {
         Self { algorithm, ..self }
     }
 
     /// Artifacts at `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Credentials,
-    /// region and endpoint are those of the environment, by the names that each cloud's tools use.
+    /// region and endpoint come from the environment variables of each cloud's tools.
     pub fn at(
         address: &str,
         network: &Network,
@@ -102,7 +102,7 @@ impl RemoteStore {
     }
 
     async fn read(&self, path: &str) -> Result<Served, StoreError> {
-        // What is no path of an artifact is not asked for.
+        // Only paths of artifacts are requested.
         ArtifactPath::of_path(path)?;
         let found = match self.bucket.get(&Path::from(path)).await {
             Err(Error::NotFound { .. }) => {
@@ -120,13 +120,13 @@ impl RemoteStore {
         Ok(Served { size, modified, content: Content::Stream(content.boxed()) })
     }
 
-    /// All bytes of a file.
+    /// The whole content of a file.
     async fn read_all(&self, path: &str) -> Result<Bytes, StoreError> {
         let content = self.read(path).await?.content.read().await;
         content.map_err(|source| StoreError::Io { verb: "read", path: path.to_owned(), source })
     }
 
-    /// What a second name stands for.
+    /// The target of an alias.
     async fn linked(&self, path: &str) -> Result<ArtifactPath, StoreError> {
         let place = ArtifactPath::of_path(path)?;
         let link = self.bucket.get(&Path::from(format!("{path}{LINK}"))).await;
@@ -147,7 +147,7 @@ impl RemoteStore {
         }
     }
 
-    /// The files of an object, with when they were written.
+    /// The files of an object with their modification times.
     async fn files(&self, place: &ArtifactPath) -> Result<Vec<Kept>, StoreError> {
         let directory = Path::from(place.directory());
         let listed: Vec<_> = self
@@ -163,7 +163,7 @@ impl RemoteStore {
         Ok(kept.collect())
     }
 
-    /// Collects, and says how many files stay.
+    /// Deletes files by the retention, and returns the number of remaining ones.
     pub(super) async fn collect_counting(
         &self,
         current: &ArtifactPath,

@@ -1,4 +1,4 @@
-//! Which files of an object go.
+//! Retention of an object's files.
 
 use jiff::Timestamp;
 
@@ -12,8 +12,8 @@ pub(super) struct Kept {
     pub(super) modified: Timestamp,
 }
 
-/// The files that retention does not keep, oldest first: the expired ones, then the oldest beyond
-/// the number of records. The current file always stays.
+/// The files to delete, oldest first: the expired ones, then the oldest beyond the number of records. The current
+/// file always stays.
 pub(super) fn garbage(
     mut files: Vec<Kept>,
     current: &str,

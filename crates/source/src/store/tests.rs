@@ -1,4 +1,4 @@
-//! What all stores promise.
+//! Tests that all stores pass.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn stores() -> (Vec<Box<dyn ArtifactStore>>, tempfile::TempDir) {
     (all, directory)
 }
 
-/// What the server would hand out.
+/// The content as the server would send it.
 async fn read(store: &dyn ArtifactStore, path: &str) -> Bytes {
     let served = store.open(path).await.expect("there");
     let (size, content) = (served.size, served.content.read().await.expect("read"));
@@ -194,7 +194,7 @@ async fn what_is_stored_is_private_and_a_failed_write_leaves_nothing() {
     };
     assert_eq!(mode("gitrepository/apps/web"), 0o700);
     assert_eq!(mode("gitrepository/apps/web/a"), 0o600);
-    // Something else is where the file should be: the last step of the write fails.
+    // A directory is in place of the file: the last step of the write fails.
     let blocked = directory.path().join("root/gitrepository/apps/web/b");
     std::fs::create_dir_all(blocked.join("full")).expect("made");
     let error = store.put(&place("b"), Bytes::from("x")).await.expect_err("refused");

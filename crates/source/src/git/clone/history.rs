@@ -1,4 +1,4 @@
-//! Whether a branch or a tag still leads back to the commit of the artifact before.
+//! Whether a branch or a tag still contains the commit of the previous artifact.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,42 +9,42 @@ use crate::git::error::Cause;
 use crate::git::object::{ObjectId, ObjectKind, Objects};
 use crate::git::remote::{Budget, FetchRequest, ObjectFilter};
 
-/// Finding out may take so long, beside the time of the checkout.
+/// The timeout, beside that of the checkout.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a commit relates to the one of the artifact before.
+/// The relation of a commit to the one of the previous artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum History {
-    /// There is nothing to compare with: no artifact, another reference, or neither a branch nor a tag.
+    /// Nothing to compare with: no artifact, another reference, or neither a branch nor a tag.
     Unasked,
-    /// The commit is a descendant of the one before.
+    /// The commit is a descendant of the previous one.
     Continued,
-    /// It is not: somebody pushed by force, or moved a tag.
+    /// It is not: a forced push, or a moved tag.
     Rewritten {
-        /// The commit of the artifact before.
+        /// The commit of the previous artifact.
         from: ObjectId,
     },
-    /// It could not be found out.
+    /// It could not be determined.
     Unknown {
-        /// The commit of the artifact before.
+        /// The commit of the previous artifact.
         from: ObjectId,
-        /// Why not.
+        /// The cause.
         why: String,
     },
 }
 
-/// What a walk from commits to their parents meets.
+/// The result of a walk from commits to their parents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The commit.
+    /// The commit is an ancestor.
     Found,
-    /// Everything but the commit.
+    /// The commit is not an ancestor.
     Absent,
-    /// The end of what is here, but not of the history.
+    /// The history is incomplete.
     CutOff,
 }
 
-/// Looks for a commit among some commits and their ancestors.
+/// Searches for a commit among some commits and their ancestors.
 pub(super) fn reach(objects: &Objects, from: &[ObjectId], to: ObjectId) -> Reach {
     let mut open = from.to_vec();
     let mut seen: HashSet<ObjectId> = HashSet::new();
@@ -65,10 +65,10 @@ pub(super) fn reach(objects: &Objects, from: &[ObjectId], to: ObjectId) -> Reach
 }
 
 impl Session<'_> {
-    /// Compares the commit with the one of the artifact before.
+    /// Compares the commit with the one of the previous artifact.
     pub(super) async fn history(&self, checkout: &Checkout) -> History {
         let Some(from) = self.previous(checkout) else { return History::Unasked };
-        // Most pushes add one commit: nothing has to be asked for.
+        // Most pushes add one commit: then no request is needed.
         if checkout.commit.parents.contains(&from) {
             return History::Continued;
         }
@@ -76,8 +76,8 @@ impl Session<'_> {
         match tokio::time::timeout(PATIENCE, self.new_commits(checkout.commit.id, from)).await {
             Ok(Ok(commits)) => match reach(&commits, &[checkout.commit.id], from) {
                 Reach::Found => History::Continued,
-                // The server leaves out the history of the commit before, so that the walk ends where both
-                // meet. The way to that commit itself is never left out.
+                // The server leaves out the history of the previous commit, so the walk ends where both meet. The
+                // path to that commit itself is never left out.
                 Reach::Absent | Reach::CutOff => History::Rewritten { from },
             },
             Ok(Err(cause)) => unknown(cause.to_string()),
@@ -85,7 +85,7 @@ impl Session<'_> {
         }
     }
 
-    /// The commit before, where the artifact is of the same branch or tag.
+    /// The previous commit, if the artifact is of the same branch or tag.
     fn previous(&self, checkout: &Checkout) -> Option<ObjectId> {
         let previous = self.request.previous.as_ref()?;
         let is_named =
@@ -95,7 +95,7 @@ impl Session<'_> {
         (is_named && is_same && from != checkout.commit.id).then_some(from)
     }
 
-    /// The commits that lead to `to` and not to `from`, which are few after an ordinary push.
+    /// The commits that are ancestors of `to` and not of `from`, which are few after an ordinary push.
     async fn new_commits(&self, to: ObjectId, from: ObjectId) -> Result<Objects, Cause> {
         let request = FetchRequest {
             wants: vec![to],

@@ -1,4 +1,4 @@
-//! Which object a reference means on the remote now, and which commit that object leads to.
+//! Resolves a reference to an object on the remote, and that object to a commit.
 
 use std::cmp::Ordering;
 
@@ -11,30 +11,30 @@ use crate::git::peel::peel;
 use crate::git::remote::{FetchRequest, ObjectFilter, RemoteRef};
 use crate::semver::{self, Constraint};
 
-/// What Flux takes where nothing is said.
+/// Flux's default branch.
 const DEFAULT_BRANCH: &str = "master";
 
-/// What a reference means on the remote now.
+/// A reference that was resolved on the remote.
 pub(super) struct Target {
-    /// What to fetch: the commit, or the annotated tag that leads to it.
+    /// The object to fetch: the commit, or the annotated tag that leads to it.
     pub(super) want: ObjectId,
-    /// The commit that the server says the tag leads to.
+    /// The commit of the tag, as the server claims.
     peeled: Option<ObjectId>,
     /// The ref, as a full name.
     pub(super) reference: String,
-    /// The tag's name, where the reference is one.
+    /// The tag's name, if the reference is one.
     pub(super) tag: Option<String>,
     /// Whether the reference may point at a tag instead of a commit.
     is_peelable: bool,
 }
 
 impl Target {
-    /// The commit as far as the server says. Good enough to see that nothing has changed.
+    /// The commit that the server claims. Good enough to detect that nothing has changed.
     pub(super) fn claimed(&self) -> ObjectId {
         self.peeled.unwrap_or(self.want)
     }
 
-    /// The commit, and the outermost tag on the way to it, by the objects.
+    /// The commit, and the outermost tag on the way to it, from the objects.
     pub(super) fn resolve(&self, objects: &Objects) -> Result<(Commit, Option<Tag>), Cause> {
         if !self.is_peelable {
             return Commit::find(objects, self.want).map(|commit| (commit, None));
@@ -65,7 +65,7 @@ impl Target {
 }
 
 impl Session<'_> {
-    /// The target of the request; nothing where the repository is empty.
+    /// The target of the request; `None` if the repository is empty.
     pub(super) async fn target(&self) -> Result<Option<Target>, GitError> {
         let reference = &self.request.reference;
         if !reference.commit.is_empty() {
@@ -97,7 +97,7 @@ impl Session<'_> {
         check_name(&name)?;
         match self.find(&name).await? {
             Some(found) => Ok(Some(Target::of_tag(tag, &found))),
-            // Only a branch may be asked of an empty repository.
+            // For an empty repository only a branch is no error.
             None => self.absent(&name).await.and_then(|()| Err(self.empty())),
         }
     }
@@ -149,7 +149,7 @@ impl Session<'_> {
         latest.ok_or_else(|| GitError::NoVersion(range.to_owned()))
     }
 
-    /// Versions that differ in build metadata alone are ordered by the time of their commits.
+    /// Of versions that differ in build metadata only, the one with the newest commit.
     async fn latest(&self, mut tied: Vec<Target>) -> Result<Option<Target>, GitError> {
         if tied.len() > 1 {
             let wants = tied.iter().map(|target| target.want).collect();
@@ -164,7 +164,7 @@ impl Session<'_> {
         Ok(tied.pop())
     }
 
-    /// A commit that is in the history of the branch, or of any branch.
+    /// A commit in the history of the branch, or of any branch.
     async fn by_commit(&self) -> Result<Option<Target>, GitError> {
         let Reference { branch, commit, name, .. } = &self.request.reference;
         let unresolved = |source| GitError::Commit { commit: commit.clone(), source };
@@ -183,7 +183,7 @@ impl Session<'_> {
             self.absent(&prefix).await?;
             return Err(self.empty());
         }
-        // What can be no name of an object names none that is there.
+        // An invalid id is reported as a missing object.
         let id: ObjectId =
             commit.parse().map_err(|_| unresolved(Cause::ObjectNotFound(commit.clone())))?;
         let revision = self.revision(&reference, id);
@@ -195,7 +195,7 @@ impl Session<'_> {
         let filter = Some(ObjectFilter::Trees);
         let request = FetchRequest { wants: tips.clone(), filter, ..FetchRequest::default() };
         let history = self.fetch(request).await?;
-        // That the server sends a commit does not mean that the branch leads to it.
+        // That the server sends a commit does not mean that it is on the branch.
         match reach(&history, &tips, id) {
             Reach::Found => Ok(Some(Target::of_commit(id, reference))),
             Reach::Absent | Reach::CutOff => Err(unresolved(Cause::ObjectNotFound(id.to_string()))),

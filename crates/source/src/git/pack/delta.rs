@@ -1,15 +1,15 @@
-//! Differences: a base, and instructions that copy parts of it or insert new bytes.
+//! Deltas: instructions that copy parts of a base or insert new bytes.
 
 use crate::git::error::{Cause, malformed};
 
-/// The size of what a difference makes.
+/// The size of a delta's result.
 pub(super) fn result_size(delta: &[u8]) -> Result<u64, Cause> {
     let mut rest = delta;
     size(&mut rest)?;
     size(&mut rest)
 }
 
-/// Applies a difference to its base. The result's size has been checked against the limits.
+/// Applies a delta to its base. The result's size has been checked against the limits.
 pub(super) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Cause> {
     let mut rest = delta;
     if size(&mut rest)? != base.len() as u64 {
@@ -38,7 +38,7 @@ pub(super) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Cause> {
     if out.len() == expected { Ok(out) } else { Err(malformed("a delta makes less than it says")) }
 }
 
-/// Which bytes of the base: the bits of the code say which bytes of the numbers follow.
+/// The range of a copy instruction: the bits of the opcode say which bytes of offset and size follow.
 fn copy_range(code: u8, rest: &mut &[u8]) -> Result<(usize, usize), Cause> {
     let (mut offset, mut length) = (0, 0);
     for bit in 0..4 {

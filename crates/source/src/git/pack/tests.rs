@@ -1,11 +1,11 @@
-//! Packfiles there and back, and packfiles that want to do harm.
+//! Round trips, and hostile packfiles.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::git::object::Object;
 
-/// What a test puts into a pack: a whole object, or a difference to an entry before.
+/// An entry of a pack: a whole object, or a delta to an earlier entry.
 enum Entry {
     Whole(ObjectKind, Vec<u8>),
     OffsetDelta { base: usize, delta: Vec<u8> },
@@ -62,7 +62,7 @@ fn number(out: &mut Vec<u8>, mut size: usize) {
     out.push(u8::try_from(size).expect("seven bits"));
 }
 
-/// A difference that copies the base's first half and inserts something.
+/// A delta that copies the base's first half and inserts something.
 fn delta(base: &[u8], insert: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let half = base.len() / 2;
     let mut out = Vec::new();
@@ -118,7 +118,7 @@ proptest! {
             expected.push(result.clone());
             last = result;
         }
-        // A base may stand after those that build on it, if it is named by its id.
+        // A base that is named by its id may come after its deltas.
         if by_id {
             entries.reverse();
         }

@@ -1,4 +1,4 @@
-//! Writing a packfile of whole objects, for repositories that are made on the spot.
+//! Writes a packfile of whole objects, for repositories in memory.
 
 use std::io::{self, Write as _};
 
@@ -7,7 +7,7 @@ use flate2::write::ZlibEncoder;
 
 use crate::git::object::{Object, ObjectKind};
 
-/// A packfile with these objects, none as a difference.
+/// A packfile with these objects, without deltas.
 pub fn write<'a>(objects: impl ExactSizeIterator<Item = &'a Object>) -> io::Result<Vec<u8>> {
     let mut pack = b"PACK\0\0\0\x02".to_vec();
     let count = u32::try_from(objects.len()).map_err(io::Error::other)?;

@@ -1,5 +1,5 @@
-//! Signatures by PGP keys: of documents, by a primary key or a subkey that may sign, neither revoked nor
-//! expired. What counts is what go-crypto takes, but for text signatures, which git does not make.
+//! PGP signatures of documents, by a primary key or a signing subkey that is neither revoked nor expired. Accepts
+//! what go-crypto accepts, except text signatures, which git does not make.
 
 use jiff::Timestamp;
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
@@ -9,7 +9,7 @@ use pgp::types::{KeyDetails, Tag, VerifyingKey};
 
 const NO_KEY: &str = "unable to verify payload with any of the given key rings: no matching key";
 
-/// The id of the key that signed, if its ring is one of the given.
+/// The id of the signing key, if its key ring is trusted.
 pub(super) fn verify(
     signature: &str,
     payload: &[u8],
@@ -45,7 +45,7 @@ pub(super) fn verify(
     }
 }
 
-/// The signature of a block that holds one. Git refuses several, for each reader could take another.
+/// The signature of a block. Several are an error, as in git: readers could pick different ones.
 fn only_signature(text: &str) -> Result<DetachedSignature, String> {
     let Ok((mut found, _)) = DetachedSignature::from_string_many(text) else {
         return Err(NO_KEY.to_owned());
@@ -57,15 +57,15 @@ fn only_signature(text: &str) -> Result<DetachedSignature, String> {
     }
 }
 
-/// Why a signature counts for nothing, whichever key made it.
+/// Why a signature is invalid for any key.
 fn unusable(signature: &Signature, now: Timestamp) -> Option<&'static str> {
-    // The library hashes less than the document for some of the others.
+    // The library hashes less than the document for some of the other types.
     if signature.typ() != Some(SignatureType::Binary) {
         return Some("the signature is not of a binary document");
     }
     let is_strong = matches!(
         signature.hash_alg(),
-        // SHA-1 as in Flux: the library looks for collisions.
+        // SHA-1 is accepted as in Flux: the library detects collisions.
         Some(
             HashAlgorithm::Sha1
                 | HashAlgorithm::Sha224
@@ -128,7 +128,7 @@ fn has_signed(
     })
 }
 
-/// The latest signature that the key made about itself, those about revoked users left out.
+/// The latest self-signature of the key, except those about revoked users.
 fn own_signature(key: &SignedPublicKey) -> Option<&Signature> {
     let primary = &key.primary_key;
     let about_users = key.details.users.iter().flat_map(|user| {
@@ -161,7 +161,7 @@ where
         })
 }
 
-/// A key that says nothing of what it is for may not sign, as in Flux.
+/// A key without key flags may not sign, as in Flux.
 fn may_sign(binding: &Signature) -> bool {
     binding.key_flags().sign()
 }
@@ -172,7 +172,7 @@ fn is_issuer(signature: &DetachedSignature, key: &impl KeyDetails) -> bool {
     ids.contains(&&key.legacy_key_id()) || prints.contains(&&key.fingerprint())
 }
 
-/// When a key was made.
+/// The creation time of a key.
 trait KeyAge {
     fn born(&self) -> i64;
 }
@@ -183,14 +183,14 @@ impl<K: KeyDetails> KeyAge for K {
     }
 }
 
-/// Whether a key is older than its owner wanted it to become, or not made yet.
+/// Whether a key is expired, or created in the future.
 fn outlived(key: &impl KeyDetails, own: &Signature, now: Timestamp) -> bool {
     let born = key.born();
     let life = own.key_expiration_time().map_or(0, |life| i64::from(life.as_secs()));
     born > now.as_second() || (life > 0 && born + life < now.as_second())
 }
 
-/// Whether a signature is neither of the future nor expired, and has no condition that nobody here knows.
+/// Whether a signature is neither from the future nor expired, and has no unknown critical subpacket.
 fn is_in_force(signature: &Signature, now: Timestamp) -> bool {
     let made = seconds(signature.created());
     let life = signature.signature_expiration_time().map_or(0, |life| i64::from(life.as_secs()));

@@ -5,10 +5,10 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use russh::keys::ssh_key::{Algorithm, Error, HashAlg, PublicKey, SshSig};
 
-/// What git signs for.
+/// The namespace of git's signatures.
 const NAMESPACE: &str = "git";
 
-/// The fingerprint of the key that signed, if it is one of the given.
+/// The fingerprint of the signing key, if it is trusted.
 pub(super) fn verify(
     signature: &str,
     payload: &[u8],
@@ -17,7 +17,7 @@ pub(super) fn verify(
 ) -> Result<String, String> {
     let signature = SshSig::from_pem(signature)
         .map_err(|error| format!("unable to unarmor SSH signature: {error}"))?;
-    // The library would verify both; OpenSSH and Flux do not.
+    // The library accepts both; OpenSSH and Flux do not.
     if matches!(signature.signature().algorithm(), Algorithm::Rsa { hash: None } | Algorithm::Dsa) {
         return Err("unsupported signature algorithm: SHA-1".to_owned());
     }
@@ -57,9 +57,9 @@ pub(super) fn verify(
     }
 }
 
-/// The keys of a text like `authorized_keys`, without those that may not sign: authorities, which sign
-/// certificates, and those whose time is over. One line that cannot be read spoils the text it is in, as in
-/// Flux: it is more likely a mistake than meant.
+/// The keys of a text in the format of `authorized_keys`, without those that may not sign: certificate authorities
+/// and expired ones. As in Flux, one invalid line invalidates the whole text: it is more likely a mistake than
+/// intended.
 fn parse(text: &str, now: Timestamp) -> Result<Vec<PublicKey>, String> {
     let mut keys = Vec::new();
     let lines = text.lines().map(str::trim);
@@ -75,7 +75,7 @@ fn parse(text: &str, now: Timestamp) -> Result<Vec<PublicKey>, String> {
     Ok(keys)
 }
 
-/// A line: options, where there are some, and the key.
+/// Parses a line: options, if there are some, and the key.
 fn read(line: &str) -> Option<(Vec<&str>, PublicKey)> {
     if let Ok(key) = PublicKey::from_openssh(line) {
         return Some((Vec::new(), key));
@@ -102,7 +102,7 @@ fn read(line: &str) -> Option<(Vec<&str>, PublicKey)> {
     None
 }
 
-/// Whether a key may sign as far as one of its options goes.
+/// Whether an option allows the key to sign.
 fn permits(option: &str, now: Timestamp) -> bool {
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     if name.eq_ignore_ascii_case("expiry-time") {
@@ -111,7 +111,7 @@ fn permits(option: &str, now: Timestamp) -> bool {
     !name.eq_ignore_ascii_case("cert-authority")
 }
 
-/// `YYYYMMDD[HHMM[SS]]`, in UTC with or without a `Z`.
+/// Parses `YYYYMMDD[HHMM[SS]]`, in UTC with or without a `Z`.
 fn expiry(text: &str) -> Option<Timestamp> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     if !matches!(text.len(), 8 | 12 | 14) {

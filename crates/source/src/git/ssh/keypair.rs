@@ -1,4 +1,4 @@
-//! Key pairs for repositories: made anew, or read from a file, in the form in which `flux` keeps them.
+//! Key pairs for repositories: generated, or read from a file, in the format of `flux`.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -7,13 +7,13 @@ use russh::keys::pkcs8;
 use russh::keys::ssh_key::private::{KeypairData, RsaKeypair};
 use russh::keys::ssh_key::{Algorithm, EcdsaCurve, PrivateKey};
 
-/// What comes before the 32 bytes of an Ed25519 key in PKCS#8 of version 1, which every program reads.
+/// The prefix of a 32-byte Ed25519 key in PKCS#8 version 1, which all programs read.
 const ED25519: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 
-/// How long the lines of an armour are.
+/// The line length of PEM.
 const LINE: usize = 64;
 
-/// What kind of key is made.
+/// The type of a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyAlgorithm {
     /// RSA, with so many bits.
@@ -28,33 +28,33 @@ pub enum KeyAlgorithm {
     Ed25519,
 }
 
-/// A key and its public half. It has no `Debug`: the key would be in it.
+/// A private key and its public key. It has no `Debug`, which would show the key.
 pub struct KeyPair {
-    /// The private half in its armour: PKCS#8 where it was made here, the file's text otherwise.
+    /// The private key in PEM: PKCS#8 if it was generated here, the file's text otherwise.
     pub private: String,
-    /// The line of the public half, with its end.
+    /// The line of the public key, with its newline.
     pub public: String,
 }
 
-/// Why there is no key pair, in the words of Go's libraries.
+/// Why there is no key pair, with the messages of Go's libraries.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyPairError {
-    /// There is no key in the text.
+    /// The text has no key.
     #[error("ssh: no key found")]
     NoKey,
     /// A passphrase is needed.
     #[error("ssh: this private key is passphrase protected")]
     NeedsPassphrase,
-    /// A passphrase is given for a key that has none, in OpenSSH's form.
+    /// A passphrase is given for an unencrypted key in OpenSSH's format.
     #[error("ssh: key is not password protected")]
     IsPlain,
-    /// The same, in another form.
+    /// The same, in another format.
     #[error("ssh: not an encrypted key")]
     NotEncrypted,
-    /// The passphrase is another.
+    /// The passphrase is wrong.
     #[error("x509: decryption password incorrect")]
     WrongPassphrase,
-    /// A key of a kind or in a form that cannot be read.
+    /// An unsupported type or format.
     #[error("ssh: unsupported key type {0:?}")]
     Unsupported(String),
     /// Anything else.
@@ -63,7 +63,7 @@ pub enum KeyPairError {
 }
 
 impl KeyPair {
-    /// Makes a new key.
+    /// Generates a key.
     pub fn generate(algorithm: KeyAlgorithm) -> Result<Self, KeyPairError> {
         let mut random = safe_rng();
         let curve = |curve| Algorithm::Ecdsa { curve };
@@ -83,7 +83,7 @@ impl KeyPair {
         Ok(Self { private: armoured(&encoded), public: line(&key)? })
     }
 
-    /// Reads a key; an empty passphrase is none.
+    /// Reads a key; an empty passphrase means none.
     pub fn read(text: &str, passphrase: &str) -> Result<Self, KeyPairError> {
         let form = Form::of(text).ok_or(KeyPairError::NoKey)?;
         let given = Some(passphrase).filter(|passphrase| !passphrase.is_empty());
@@ -106,7 +106,7 @@ impl KeyPair {
     }
 }
 
-/// What the armour of a key says about it.
+/// The format of a key, from its PEM header.
 struct Form<'t> {
     label: &'t str,
     is_encrypted: bool,
@@ -130,7 +130,7 @@ impl<'t> Form<'t> {
     }
 }
 
-/// The line that a server is given.
+/// The public key as a line for a server.
 fn line(key: &PrivateKey) -> Result<String, KeyPairError> {
     let mut public = key.public_key().clone();
     public.set_comment("");

@@ -1,4 +1,4 @@
-//! `known_hosts`: patterns, hashed names, ports and revoked keys, as OpenSSH and Go read them.
+//! `known_hosts`: patterns, hashed names, ports and revoked keys, as in OpenSSH and Go.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -6,29 +6,29 @@ use ring::hmac;
 use russh::keys::ssh_key::public::KeyData;
 use russh::keys::ssh_key::{Algorithm, PublicKey};
 
-/// The lines that are about one host.
+/// The lines of one host.
 #[derive(Debug, Clone, Default)]
 pub(in crate::git) struct KnownHosts {
     keys: Vec<KeyData>,
     revoked: Vec<KeyData>,
 }
 
-/// What is known of a key that a host shows.
+/// The result of checking a host key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostKey {
-    /// It is the host's.
+    /// It is a key of the host.
     Known,
-    /// Nothing is known of the host.
+    /// No key of the host is known.
     Unknown,
-    /// Another is known.
+    /// Another key of the host is known.
     Mismatch,
-    /// It is known to be stolen.
+    /// The key is revoked.
     Revoked,
 }
 
 impl KnownHosts {
-    /// Reads what is about a host and a port. Lines that cannot be read are about no host, unless they
-    /// revoke a key: then nothing is trusted. A revoked key is revoked for every host, as in Go's library.
+    /// Parses the lines of a host and a port. Invalid lines are skipped, unless they revoke a key: then
+    /// nothing is trusted. A key is revoked for every host, as in Go's library.
     pub(in crate::git) fn parse(text: &str, host: &str, port: u16) -> Result<Self, String> {
         let name = if port == super::PORT { host.to_owned() } else { format!("[{host}]:{port}") };
         let mut known = Self::default();
@@ -53,14 +53,14 @@ impl KnownHosts {
                 ("revoked", Ok(key)) => known.revoked.push(key.key_data().clone()),
                 ("revoked", Err(_)) => return Err(unread(line)),
                 ("", Ok(key)) if names(hosts, &name) => known.keys.push(key.key_data().clone()),
-                // An authority signs certificates, which are not taken; other markers mean nothing known.
+                // `@cert-authority` lines are skipped, because certificates are not supported; so are unknown markers.
                 _ => {}
             }
         }
         Ok(known)
     }
 
-    /// What a key is to the host.
+    /// Checks a key.
     pub(super) fn judge(&self, key: &KeyData) -> HostKey {
         if self.revoked.contains(key) {
             HostKey::Revoked
@@ -73,7 +73,7 @@ impl KnownHosts {
         }
     }
 
-    /// The kinds of keys that are known.
+    /// The types of the known keys.
     pub(in crate::git) fn algorithms(&self) -> Vec<Algorithm> {
         self.keys.iter().map(KeyData::algorithm).collect()
     }
@@ -83,8 +83,8 @@ fn unread(line: &str) -> String {
     format!("knownhosts: a revoked key cannot be read: {:?}", crate::git::error::shown(line))
 }
 
-/// Whether the first field of a line means a host: a hash of its name, or patterns of which one
-/// fits and none that is negated.
+/// Whether the first field of a line matches a host: a hash of its name, or patterns of which one
+/// matches and no negated one does.
 fn names(field: &str, name: &str) -> bool {
     if let Some(hashed) = field.strip_prefix("|1|") {
         let Some((salt, hash)) = hashed.split_once('|') else { return false };
@@ -106,7 +106,7 @@ fn names(field: &str, name: &str) -> bool {
     found
 }
 
-/// `*` and `?`, without regard to case, in linear time: only the last star is gone back to.
+/// Matches `*` and `?`, ignoring case, in linear time: it backtracks to the last star only.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut of) = (0, 0);
     let mut star = None;
@@ -179,7 +179,7 @@ mod tests {
     fn a_marker_never_makes_a_key_trusted() {
         let cases = [
             (format!("a.test {ONE}\n@revoked a.test {ONE}\n"), Some(HostKey::Revoked)),
-            // Revoked is revoked, whichever host the line names, in whichever order.
+            // A revoked key is revoked, whichever host the line names, in any order.
             (format!("@revoked other.test {ONE}\na.test {ONE}\n"), Some(HostKey::Revoked)),
             (format!("@revokd a.test {ONE}\n"), Some(HostKey::Unknown)),
             (format!("@cert-authority *.test {ONE}\n"), Some(HostKey::Unknown)),

@@ -1,5 +1,5 @@
-//! Asks a host for its key, to be written into `known_hosts`. Nothing is proven by that: whoever scans
-//! trusts the network this once.
+//! Fetches the key of a host for `known_hosts`. That proves nothing: the user trusts the network this
+//! once.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -15,11 +15,11 @@ use russh::client::{self, Handler};
 use russh::keys::PublicKeyOrCertificate;
 use russh::keys::ssh_key::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
 
-/// How long a host may take.
+/// The timeout.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The kinds of keys in the order in which Go's client wants them: of a host that has several, `flux`
-/// keeps the first of these.
+/// The key types in the order of Go's client: of a host with several, `flux` keeps the first of
+/// these.
 const WANTED: [Algorithm; 7] = [
     Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
     Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
@@ -30,7 +30,7 @@ const WANTED: [Algorithm; 7] = [
     Algorithm::Ed25519,
 ];
 
-/// Why a host showed no key, in the words of Go's libraries.
+/// Why there is no key, with the messages of Go's libraries.
 #[derive(Debug, thiserror::Error)]
 #[error("SSH key scan for host {host} failed, error: {why}")]
 pub struct ScanError {
@@ -38,8 +38,8 @@ pub struct ScanError {
     why: String,
 }
 
-/// The line of `known_hosts` for a host, which is a name or an address, with or without a port.
-/// Dropping the future closes the connection.
+/// The line of `known_hosts` for a host, a name or an address, with or without a port. Dropping the
+/// future closes the connection.
 pub async fn scan_host_key(network: &Network, host: &str) -> Result<String, ScanError> {
     let (name, port) = split(host);
     let asked = format!("{}:{port}", bracketed(name));
@@ -55,12 +55,12 @@ pub async fn scan_host_key(network: &Network, host: &str) -> Result<String, Scan
         "22" => bracketed(name),
         _ => format!("[{name}]:{port}"),
     };
-    // A key of RSA is of the kind `ssh-rsa`, however it signs.
+    // The type of an RSA key is `ssh-rsa`, whatever its signature algorithm is.
     let kind = key.algorithm();
     Ok(format!("{known} {} {}", kind.as_str(), BASE64_STANDARD.encode(data)))
 }
 
-/// Name and port; 22 where none is written.
+/// Host and port; 22 by default.
 fn split(host: &str) -> (&str, &str) {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, port),
@@ -69,7 +69,7 @@ fn split(host: &str) -> (&str, &str) {
     (name.trim_matches(['[', ']']), port)
 }
 
-/// An address of version 6 stands in brackets.
+/// Puts an IPv6 address in brackets.
 fn bracketed(name: &str) -> String {
     if name.contains(':') { format!("[{name}]") } else { name.to_owned() }
 }
@@ -78,7 +78,7 @@ async fn ask(network: &Network, name: &str, port: u16, asked: &str) -> Result<Pu
     let stream = network.dial(Purpose::Operator, name, port).await;
     let stream = stream.map_err(|error| match error {
         DialError::Refused(refusal) => refusal.to_string(),
-        DialError::Failed(error) => dial::words(&error, asked),
+        DialError::Failed(error) => dial::message(&error, asked),
     })?;
     let config = client::Config {
         preferred: Preferred { key: Cow::Borrowed(&WANTED), ..Preferred::DEFAULT },
@@ -87,16 +87,16 @@ async fn ask(network: &Network, name: &str, port: u16, asked: &str) -> Result<Pu
     let collector = Collector::default();
     let shown = Arc::clone(&collector.shown);
     let session = client::connect_stream(Arc::new(config), stream, collector).await;
-    // The key is all that is wanted; the rest of the greeting fails, since nobody logs in.
+    // Only the key is needed; the handshake fails afterwards, because there is no login.
     let key = shown.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (key, session) {
         (Some(key), _) => Ok(key),
-        (None, Err(error)) => Err(format!("ssh: handshake failed: {}", handshake_words(&error))),
+        (None, Err(error)) => Err(format!("ssh: handshake failed: {}", handshake_message(&error))),
         (None, Ok(_)) => Err("ssh: handshake failed: the host shows no key".to_owned()),
     }
 }
 
-fn handshake_words(error: &russh::Error) -> String {
+fn handshake_message(error: &russh::Error) -> String {
     match error {
         russh::Error::Disconnect | russh::Error::HUP => "EOF".to_owned(),
         russh::Error::IO(error) if error.kind() == ErrorKind::UnexpectedEof => "EOF".to_owned(),
@@ -104,7 +104,7 @@ fn handshake_words(error: &russh::Error) -> String {
     }
 }
 
-/// Takes whatever key is shown, and goes.
+/// Accepts any key and ends the handshake.
 #[derive(Default)]
 struct Collector {
     shown: Arc<Mutex<Option<PublicKey>>>,

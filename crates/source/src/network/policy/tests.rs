@@ -4,7 +4,7 @@ fn hosts(list: &[&str]) -> Vec<super::HostPattern> {
     list.iter().map(|text| text.parse().expect("a host")).collect()
 }
 
-/// What is said of a name that resolves to an address, or of an address.
+/// The policy's decision about a name that resolves to an address, or about an address.
 fn judged(policy: &Policy, purpose: Purpose, host: &str, address: &str) -> Option<Rule> {
     let port = 443;
     let outcome = policy.host(purpose, host, port).and_then(|()| match address {
@@ -89,16 +89,16 @@ fn an_operator_restricts_specs() {
 #[test]
 fn a_refusal_names_host_address_rule_and_flag() {
     let policy = Policy::default();
-    let words = |purpose, host, address: &str| {
+    let message = |purpose, host, address: &str| {
         let outcome = policy.address(purpose, host, address.parse().expect("an address"));
         outcome.expect_err("refused").to_string()
     };
     assert_eq!(
-        words(Purpose::Content, "git.corp", "10.0.0.1"),
+        message(Purpose::Content, "git.corp", "10.0.0.1"),
         "network policy: host 'git.corp' (10.0.0.1) has a private address, which the content of a repository may not name; --allow-content-hosts=git.corp allows it"
     );
     assert_eq!(
-        words(Purpose::Spec, "169.254.169.254", "169.254.169.254"),
+        message(Purpose::Spec, "169.254.169.254", "169.254.169.254"),
         "network policy: host '169.254.169.254' has a link-local or metadata address, which only the controllers' own cloud identity may reach"
     );
 }

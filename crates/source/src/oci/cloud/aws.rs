@@ -1,4 +1,4 @@
-//! Amazon: keys sign a question to ECR, which gives a password.
+//! Amazon: ECR issues a password for a signed request.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -18,7 +18,7 @@ const PUBLIC: [&str; 2] = ["public.ecr.aws", "ecr-public.aws.com"];
 const PUBLIC_REGION: &str = "us-east-1";
 const JSON: &str = "application/x-amz-json-1.1";
 
-/// The service that gives passwords, and how it is asked.
+/// The service that issues passwords.
 struct Service {
     name: &'static str,
     target: &'static str,
@@ -50,7 +50,7 @@ pub(super) async fn log_in(
         ("token", keys.session_token()),
     ];
     let login = service.ask(identity, &keys, &region);
-    identity.kept(&purpose, login).await.map_err(no_login)
+    identity.cached(&purpose, login).await.map_err(no_login)
 }
 
 impl Service {
@@ -89,7 +89,7 @@ fn region_of(registry: &str) -> Result<String, CloudError> {
     })
 }
 
-/// The password in an answer; for public repositories there is no list around it.
+/// The password in a response; for public repositories it is not in a list.
 fn read(answer: &Value) -> Result<Lasting<Credentials>, CloudError> {
     let bad = |message: &str| CloudError(message.to_owned());
     let data =
@@ -114,7 +114,7 @@ fn read(answer: &Value) -> Result<Lasting<Credentials>, CloudError> {
     Ok(Lasting { value: credentials(username, password), until })
 }
 
-/// Seconds without their fraction.
+/// Whole seconds.
 #[expect(clippy::cast_possible_truncation, reason = "a fraction is what is to be cut off")]
 fn whole(seconds: f64) -> i64 {
     seconds as i64

@@ -1,36 +1,36 @@
-//! Microsoft: the registry exchanges a token for its own.
+//! Azure: the registry exchanges a token for its own.
 
 use http::Method;
 use regex::Regex;
 use serde_json::Value;
-use sluice_cloud::azure::AzureWorld;
+use sluice_cloud::azure::AzureEnvironment;
 use sluice_cloud::{CloudError, CloudIdentity, Lasting, form, jwt};
 
 use super::{credentials, no_login, no_token};
 use crate::oci::credentials::Credentials;
 
 const REGISTRY: &str = r"^.+\.(azurecr\.io|azurecr\.cn|azurecr\.de|azurecr\.us)$";
-/// What the user of a registry is called who logs in with a token.
+/// The user name for a token.
 const USERNAME: &str = "00000000-0000-0000-0000-000000000000";
 
 pub(super) async fn log_in(
     identity: &CloudIdentity,
     registry: &str,
 ) -> Result<Credentials, CloudError> {
-    let world = AzureWorld::of(identity.asking().environment)?;
-    check(registry, &world)?;
-    let token = identity.azure(&world.registry_scope()).await.map_err(no_token)?.value;
+    let azure = AzureEnvironment::of(identity.asking().environment)?;
+    check(registry, &azure)?;
+    let token = identity.azure(&azure.registry_scope()).await.map_err(no_token)?.value;
     let login = exchange(identity, registry, token.expose());
     let purpose = [("azure", registry), ("token", token.expose())];
-    identity.kept(&purpose, login).await.map_err(no_login)
+    identity.cached(&purpose, login).await.map_err(no_login)
 }
 
-/// Whether it is a registry of Azure's, so that its token is shown to nobody else.
-fn check(registry: &str, world: &AzureWorld) -> Result<(), CloudError> {
+/// Fails unless it is a registry of Azure: the token is sent to no other host.
+fn check(registry: &str, azure: &AzureEnvironment) -> Result<(), CloudError> {
     if Regex::new(REGISTRY).is_ok_and(|expression| expression.is_match(registry)) {
         return Ok(());
     }
-    let wrong = match (&world.registry_suffix, world.is_custom) {
+    let wrong = match (&azure.registry_suffix, azure.is_custom) {
         (Some(suffix), _) if is_below(registry, suffix) => return Ok(()),
         (Some(suffix), _) => format!("invalid Azure registry: '{registry}'. must end with {suffix}"),
         (None, true) => "failed to get container registry suffix from environment file: containerRegistryDNSSuffix must be set in the environment file".to_owned(),
@@ -39,7 +39,7 @@ fn check(registry: &str, world: &AzureWorld) -> Result<(), CloudError> {
     Err(CloudError(wrong))
 }
 
-/// Whether a name ends with a suffix at the border of a label.
+/// Whether a name ends with a suffix at a label boundary.
 fn is_below(registry: &str, suffix: &str) -> bool {
     let suffix = suffix.trim_start_matches('.');
     let above = registry.strip_suffix(suffix);

@@ -1,4 +1,4 @@
-//! Google: a token is taken as a password.
+//! Google Cloud: the token is the password.
 
 use regex::Regex;
 use sluice_cloud::{CloudError, CloudIdentity};

@@ -1,4 +1,4 @@
-//! Sigstore's bundles, which cosign 3 keeps as artifacts that are about the signed one.
+//! Sigstore bundles, which cosign 3 stores as referrers of the signed artifact.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -17,12 +17,12 @@ use crate::oci::keys::{PublicKey, Scheme};
 use crate::oci::media::SIGSTORE_BUNDLE;
 use crate::oci::name::digest_of;
 
-/// The type of what is signed.
+/// The payload type of signed statements.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
-/// As many referrers are looked at.
+/// The maximum number of referrers that are read.
 const MOST: usize = 64;
 
-/// A signature with everything that is needed to verify it.
+/// A signature with its verification material.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Bundle {
@@ -30,7 +30,7 @@ pub(super) struct Bundle {
     dsse_envelope: Option<Envelope>,
 }
 
-/// What a signature is verified with.
+/// The verification material of a signature.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Material {
@@ -66,7 +66,7 @@ struct JsonPromise {
     signed_entry_timestamp: String,
 }
 
-/// Something signed, and its signatures.
+/// A DSSE envelope: a payload and its signatures.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope {
@@ -80,7 +80,7 @@ struct EnvelopeSignature {
     sig: String,
 }
 
-/// A statement about artifacts.
+/// An in-toto statement.
 #[derive(Deserialize)]
 struct Statement {
     #[serde(default)]
@@ -93,7 +93,7 @@ struct Subject {
     digest: std::collections::BTreeMap<String, String>,
 }
 
-/// The bundles among what is about an artifact; what is none is passed over.
+/// The bundles among the referrers of an artifact; others are skipped.
 pub(super) async fn fetch(
     remote: &RemoteRepository,
     digest: &Digest,
@@ -113,7 +113,7 @@ pub(super) async fn fetch(
 }
 
 impl Bundle {
-    /// Whether the key signed a statement about this artifact.
+    /// Verifies that the key signed a statement about this artifact.
     pub(super) fn verify_with_key(&self, key: &PublicKey, digest: &Digest) -> Result<(), Reason> {
         if self.verification_material.public_key.is_none() {
             return Err("verifying with a key, but the bundle has a certificate".to_owned());
@@ -123,8 +123,8 @@ impl Bundle {
         envelope.is_about(digest)
     }
 
-    /// Whether one of these identities signed a statement about this artifact, and a log vouches for
-    /// when.
+    /// Verifies that one of these identities signed a statement about this artifact, at a time that a log
+    /// proves.
     pub(super) fn verify_keyless(
         &self,
         root: &TrustedRoot,
@@ -183,7 +183,7 @@ impl Envelope {
         BASE64_STANDARD.decode(&self.payload).map_err(|_| "invalid payload".to_owned())
     }
 
-    /// The signature that is the key's.
+    /// The signature that was made with the key.
     fn verified(&self, key: &PublicKey) -> Result<Vec<u8>, Reason> {
         if self.payload_type != IN_TOTO {
             return Err(format!(
@@ -198,7 +198,7 @@ impl Envelope {
         good.next().ok_or_else(|| "could not verify envelope: accepted signatures do not match threshold, Found: 0, Expected 1".to_owned())
     }
 
-    /// Whether the statement is about this artifact.
+    /// Fails unless the statement is about this artifact.
     fn is_about(&self, digest: &Digest) -> Result<(), Reason> {
         let statement: Statement = serde_json::from_slice(&self.payload()?)
             .map_err(|_| "the signed statement cannot be read".to_owned())?;
@@ -212,7 +212,7 @@ impl Envelope {
     }
 }
 
-/// What is really signed: type and content, so that nobody can take one for the other.
+/// The signed bytes: type and payload, so that one cannot be taken for the other.
 fn authenticated(kind: &str, payload: &[u8]) -> Vec<u8> {
     let mut message = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     message.extend_from_slice(payload);

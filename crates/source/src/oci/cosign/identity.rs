@@ -1,5 +1,4 @@
-//! Who signed: a certificate of an authority that we trust, in a log that we trust, for an identity
-//! that is wanted.
+//! The signer: a certificate of a trusted authority, in a trusted log, with an expected identity.
 
 use jiff::Timestamp;
 use regex::Regex;
@@ -14,19 +13,19 @@ use crate::oci::keys::Scheme;
 /// The extension with the issuer of the identity token, as text and as DER.
 const ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x01];
 const ISSUER_V2: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x08];
-/// The extension with what logs of certificates signed.
+/// The extension with the timestamps of certificate logs.
 const TIMESTAMPS: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0xd6, 0x79, 0x02, 0x04, 0x02];
 
-/// An identity that may have signed: two regular expressions.
+/// An accepted identity: two regular expressions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityMatch {
-    /// For who vouches for the identity.
+    /// For the issuer.
     pub issuer: String,
-    /// For the identity.
+    /// For the subject.
     pub subject: String,
 }
 
-/// Judges the certificate of a signature that was made at a moment.
+/// Verifies the certificate of a signature that was made at a moment.
 pub(super) fn judge(
     certificate: &Certificate,
     signed_at: Timestamp,
@@ -43,7 +42,7 @@ pub(super) fn judge(
     check_identity(certificate, identities)
 }
 
-/// The authority whose chain the certificate hangs on.
+/// The authority that issued the certificate.
 fn issuer_of<'r>(
     certificate: &Certificate,
     signed_at: Timestamp,
@@ -61,7 +60,7 @@ fn issuer_of<'r>(
     Err(format!("leaf certificate verification failed: {last}"))
 }
 
-/// One identity that fits is enough; no wish fits everybody.
+/// One matching identity is enough; without expected identities every one matches.
 fn check_identity(certificate: &Certificate, wanted: &[IdentityMatch]) -> Result<(), Reason> {
     if wanted.is_empty() {
         return Ok(());
@@ -91,7 +90,7 @@ fn oidc_issuer(certificate: &Certificate) -> String {
     String::from_utf8_lossy(issuer).into_owned()
 }
 
-/// Whether a log of certificates that we trust has signed that it took this one in.
+/// Verifies the timestamp of a trusted certificate log.
 fn check_log(
     certificate: &Certificate,
     authority: &Authority,
@@ -121,7 +120,7 @@ fn check_log(
     Err("unable to verify embedded SCT with the trusted certificate logs".to_owned())
 }
 
-/// A signature of a log of certificates.
+/// A signed certificate timestamp.
 struct Stamp<'a> {
     log: &'a [u8],
     milliseconds: &'a [u8],
@@ -136,7 +135,7 @@ impl<'a> Stamp<'a> {
         let (log, rest) = rest.split_at_checked(32)?;
         let (milliseconds, rest) = rest.split_at_checked(8)?;
         let (extensions, rest) = sized(rest)?;
-        // How it was hashed and signed: SHA-256, whatever the key is.
+        // The hash and signature algorithms; always SHA-256.
         let (algorithms, rest) = rest.split_at_checked(2)?;
         let (signature, _) = sized(rest)?;
         let number = i64::from_be_bytes(milliseconds.try_into().ok()?);
@@ -145,9 +144,9 @@ impl<'a> Stamp<'a> {
         is_known.then_some(Self { log, milliseconds, time, extensions, signature })
     }
 
-    /// What the log has signed.
+    /// The message that the log signed.
     fn message(&self, issuer: &[u8], certificate: &[u8]) -> Vec<u8> {
-        // Version 1, the stamp of a certificate, which is one before its time.
+        // Version 1, a certificate timestamp, of a precertificate.
         let mut message = vec![0, 0];
         message.extend_from_slice(self.milliseconds);
         message.extend_from_slice(&[0, 1]);
@@ -162,14 +161,14 @@ impl<'a> Stamp<'a> {
     }
 }
 
-/// Bytes behind two that say how many.
+/// Bytes with a two-byte length prefix.
 fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_at_checked(2)?;
     let length = u16::from_be_bytes(length.try_into().ok()?);
     rest.split_at_checked(usize::from(length))
 }
 
-/// What is signed of a certificate, without the extension that the log could not know.
+/// The signed part of a certificate without the timestamps, which the log signed.
 fn without_timestamps(certificate: &Certificate) -> Option<Vec<u8>> {
     let mut outer = Reader(&certificate.signed);
     let mut content = Vec::new();
@@ -189,7 +188,7 @@ fn without_timestamps(certificate: &Certificate) -> Option<Vec<u8>> {
     Some(tagged(SEQUENCE, &content))
 }
 
-/// A value in DER.
+/// Encodes a DER value.
 fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     let length = content.len().to_be_bytes();

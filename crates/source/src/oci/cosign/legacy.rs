@@ -1,4 +1,4 @@
-//! Signatures as cosign 2 keeps them: layers of the artifact under the tag `sha256-<hex>.sig`.
+//! cosign 2 signatures: layers of the artifact with the tag `sha256-<hex>.sig`.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ use crate::oci::name::digest_of;
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 const BUNDLE: &str = "dev.sigstore.cosign/bundle";
-/// As many signatures of one artifact are looked at.
+/// The maximum number of signatures of one artifact.
 const MOST: usize = 64;
 
-/// A signature and what it is of.
+/// A signature and its payload.
 pub(super) struct Signature {
     pub(super) payload: Bytes,
     pub(super) raw: Vec<u8>,
     annotations: BTreeMap<String, String>,
 }
 
-/// What a transparency log said when it took the signature in.
+/// The bundle of a transparency log entry.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Logged {
@@ -73,7 +73,7 @@ pub(super) async fn fetch(
 }
 
 impl Signature {
-    /// Whether what was signed is about this artifact.
+    /// Fails unless the payload is about this artifact.
     pub(super) fn claims(&self, digest: &Digest) -> Result<(), Reason> {
         let payload: Value =
             serde_json::from_slice(&self.payload).map_err(|_| "invalid payload".to_owned())?;
@@ -85,7 +85,7 @@ impl Signature {
         Err(format!("invalid or missing digest in claim: {claimed}"))
     }
 
-    /// Whether one of these identities signed it, and a log vouches for when.
+    /// Verifies that one of these identities signed it, at a time that a log proves.
     pub(super) fn verify_keyless(
         &self,
         root: &TrustedRoot,
@@ -107,7 +107,7 @@ impl Signature {
         self.claims(digest)
     }
 
-    /// What the log said. To ask a log for what is not with the signature would need its address.
+    /// The log entry. A missing one is not looked up: that would need the log's address.
     fn logged(&self) -> Result<Entry, Reason> {
         let text = self.annotations.get(BUNDLE);
         let text = text.ok_or("no transparency log entry is with the signature, and online verification is not supported")?;

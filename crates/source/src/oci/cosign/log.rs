@@ -1,5 +1,4 @@
-//! Transparency logs of signatures (Rekor): what they took in, when, and that they cannot take it
-//! back.
+//! Transparency logs (Rekor): entries, their times, and proofs of inclusion.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -14,21 +13,21 @@ use crate::artifact::hex;
 use crate::oci::der::pem_blocks;
 use crate::oci::keys::Scheme;
 
-/// An entry of a log, with what the log says of it.
+/// A log entry with its proof.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     /// The entry itself.
     pub(super) body: Vec<u8>,
     pub(super) log: Vec<u8>,
     pub(super) index: i64,
-    /// When it was taken in, in seconds.
+    /// The time of inclusion, in seconds.
     pub(super) time: i64,
-    /// The log's signature of all of that.
+    /// The signed entry timestamp.
     pub(super) promise: Option<Vec<u8>>,
     pub(super) proof: Option<Proof>,
 }
 
-/// That an entry is in a log of some size.
+/// An inclusion proof.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Proof {
@@ -47,7 +46,7 @@ struct Checkpoint {
     envelope: String,
 }
 
-/// What a signature has to have in the log.
+/// The expected content of an entry.
 pub(super) struct Wanted<'a> {
     pub(super) signature: &'a [u8],
     /// The signer's certificate.
@@ -57,7 +56,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Entry {
-    /// When it was taken in, if a log that is trusted says so, and it is about this signature.
+    /// The time of inclusion, if a trusted log proves it and the entry is about this signature.
     pub(super) fn verified(
         &self,
         root: &TrustedRoot,
@@ -88,7 +87,7 @@ impl Entry {
         Ok(time)
     }
 
-    /// Whether the entry is about this signature.
+    /// Fails unless the entry is about this signature.
     fn check_body(&self, wanted: &Wanted<'_>) -> Result<(), Reason> {
         let body: Value =
             serde_json::from_slice(&self.body).map_err(|_| "the log's entry cannot be read")?;
@@ -132,7 +131,7 @@ impl Entry {
 }
 
 impl Proof {
-    /// Whether the hashes lead from the entry to the root that the log has signed.
+    /// Verifies the hash path from the entry to a root that the log has signed.
     fn check(&self, body: &[u8], log: &Log) -> Result<(), Reason> {
         let decode = |text: &String| BASE64_STANDARD.decode(text).ok();
         let bad = || "the inclusion proof of the transparency log cannot be read".to_owned();
@@ -154,7 +153,7 @@ impl Proof {
         let mut lines = text.lines().skip(1);
         let is_same = lines.next() == Some(&size.to_string())
             && lines.next().and_then(|line| BASE64_STANDARD.decode(line).ok()) == Some(root);
-        // Each line: a dash, a name, and the signature behind four bytes that hint at the key.
+        // Each line: a dash, a name, and the signature after four bytes of key hint.
         let is_signed = signatures.lines().any(|line| {
             let last = line.rsplit(' ').next().unwrap_or_default();
             let decoded = BASE64_STANDARD.decode(last).unwrap_or_default();
@@ -168,7 +167,7 @@ impl Proof {
     }
 }
 
-/// The root of a tree (RFC 9162) in which a leaf has this place and these neighbours.
+/// The root of a Merkle tree (RFC 9162) from a leaf's index and its sibling hashes.
 fn root_of(index: u64, size: u64, leaf: Vec<u8>, path: &[Vec<u8>]) -> Option<Vec<u8>> {
     if index >= size {
         return None;
@@ -199,7 +198,7 @@ fn root_of(index: u64, size: u64, leaf: Vec<u8>, path: &[Vec<u8>]) -> Option<Vec
     (last == 0).then_some(hash)
 }
 
-/// Numbers of 64 bits are text in Sigstore's JSON.
+/// 64-bit numbers are strings in Sigstore's JSON.
 pub(super) fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(text) => text.parse().map_err(serde::de::Error::custom),

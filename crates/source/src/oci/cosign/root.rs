@@ -1,4 +1,4 @@
-//! A trusted root: whom Sigstore's signatures are verified with, for a while each.
+//! Sigstore's trusted root: authorities and logs with their validity.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -8,38 +8,38 @@ use serde::Deserialize;
 use crate::oci::certificate::Certificate;
 use crate::oci::keys::PublicKey;
 
-/// A root that cannot be used.
+/// Why a root cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustedRootError {
-    /// Not JSON, or not of that shape.
+    /// Invalid JSON.
     #[error("{0}")]
     Json(String),
-    /// A key or a certificate in it is none.
+    /// An invalid key or certificate.
     #[error("{0} cannot be read")]
     Unreadable(&'static str),
-    /// Without logs nobody knows when a signature was made.
+    /// Without logs the time of a signature cannot be proven.
     #[error("no transparency log entries found in trusted root")]
     NoLogs,
 }
 
-/// Whom to trust.
+/// A trusted root.
 #[derive(Debug, Clone)]
 pub struct TrustedRoot {
     pub(super) authorities: Vec<Authority>,
-    /// Logs of signatures.
+    /// Transparency logs of signatures.
     pub(super) signature_logs: Vec<Log>,
-    /// Logs of certificates.
+    /// Certificate logs.
     pub(super) certificate_logs: Vec<Log>,
 }
 
-/// Issues certificates: its own, those between, the root last.
+/// A certificate authority: its certificate, intermediate ones, the root last.
 #[derive(Debug, Clone)]
 pub(super) struct Authority {
     pub(super) chain: Vec<Certificate>,
     pub(super) valid: Period,
 }
 
-/// A log that signs what it takes in.
+/// A log with its key.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     pub(super) id: Vec<u8>,
@@ -47,7 +47,7 @@ pub(super) struct Log {
     pub(super) valid: Period,
 }
 
-/// From when to when something is to be trusted.
+/// A validity period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Period {
@@ -102,13 +102,13 @@ struct JsonAuthority {
     valid_for: Period,
 }
 
-/// A chain of certificates as Sigstore writes it.
+/// A certificate chain in Sigstore's format.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct JsonChain {
     pub(super) certificates: Vec<JsonCertificate>,
 }
 
-/// A certificate as Sigstore writes it.
+/// A certificate in Sigstore's format.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct JsonCertificate {
@@ -134,7 +134,7 @@ impl JsonLog {
 }
 
 impl TrustedRoot {
-    /// Reads a root as Sigstore writes it.
+    /// Parses a root in Sigstore's format.
     pub fn parse(json: &[u8]) -> Result<Self, TrustedRootError> {
         let read: Json = serde_json::from_slice(json)
             .map_err(|error| TrustedRootError::Json(error.to_string()))?;

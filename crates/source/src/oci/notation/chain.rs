@@ -1,12 +1,12 @@
-//! The certificates of a signer: what notation requires of each, and whether they lead to an anchor.
+//! The signer's certificate chain: notation's requirements, and whether it leads to an anchor.
 //!
-//! Each certificate has to be issued by the next one, up to a root that signed itself. A trust store
-//! names the anchors of that path: a certificate that merely stands in the list, without having issued
-//! what is below it, vouches for nothing.
+//! Each certificate must be issued by the next one, up to a self-signed root. A trust store names the anchors of
+//! that path: a certificate that is merely in the list, without having issued the one below it, is not an
+//! anchor.
 
 use crate::oci::certificate::{Certificate, KeyUsages, Purpose};
 
-/// The bits of `keyUsage` that a signer's certificate must not have, from `keyEncipherment` on.
+/// The `keyUsage` bits that a signer's certificate must not have, from `keyEncipherment` on.
 const FOREIGN_USAGES: [(u32, &str); 7] = [
     (2, "\"KeyEncipherment\""),
     (3, "\"DataEncipherment\""),
@@ -16,7 +16,7 @@ const FOREIGN_USAGES: [(u32, &str); 7] = [
     (7, "\"EncipherOnly\""),
     (8, "\"DecipherOnly\""),
 ];
-/// `id-kp`, below which the purposes are that `extKeyUsage` names.
+/// `id-kp`, the prefix of the purposes in `extKeyUsage`.
 const PURPOSES: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03];
 /// The purposes that a signer's certificate must not have.
 const FOREIGN_PURPOSES: [(u8, &str); 5] = [
@@ -27,7 +27,7 @@ const FOREIGN_PURPOSES: [(u8, &str); 5] = [
     (9, "OCSPSigning"),
 ];
 
-/// Checks a chain, the signer's certificate first. Times are judged elsewhere.
+/// Checks a chain, the signer's certificate first. Times are checked elsewhere.
 pub(super) fn check(chain: &[Certificate]) -> Result<(), String> {
     let invalid = |reason: String| format!("certificate-chain is invalid, {reason}");
     match chain {
@@ -37,7 +37,7 @@ pub(super) fn check(chain: &[Certificate]) -> Result<(), String> {
     }
 }
 
-/// A signer's certificate that vouches for itself.
+/// Checks a self-signed signer's certificate.
 fn check_own(own: &Certificate) -> Result<(), String> {
     if !own.is_issued_by(own) {
         let subject = own.subject_text();
@@ -78,7 +78,7 @@ fn check_issued(chain: &[Certificate]) -> Result<(), String> {
     Ok(())
 }
 
-/// A certificate that issues others; so many of other authorities are below it.
+/// Checks an authority's certificate with a number of other authorities below it.
 fn check_authority(one: &Certificate, below: u64) -> Result<(), String> {
     let subject = one.subject_text();
     let constraints = one.basic_constraints().filter(|it| it.is_ca && it.is_critical);
@@ -100,7 +100,7 @@ fn check_authority(one: &Certificate, below: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A certificate that signs artifacts, and nothing else.
+/// Checks a signer's certificate, which must be for signing only.
 fn check_leaf(one: &Certificate) -> Result<(), String> {
     let subject = one.subject_text();
     if one.basic_constraints().is_some_and(|it| it.is_ca) {
@@ -147,7 +147,7 @@ fn usages(one: &Certificate) -> Result<KeyUsages, String> {
     }
 }
 
-/// Whether a chain that was checked leads to one of the trusted certificates.
+/// Whether a checked chain leads to one of the trusted certificates.
 pub(super) fn leads_to(chain: &[Certificate], trusted: &[Certificate]) -> Result<(), String> {
     let untrusted =
         || "the signature's certificate chain does not contain any trusted certificate".to_owned();
@@ -156,11 +156,11 @@ pub(super) fn leads_to(chain: &[Certificate], trusted: &[Certificate]) -> Result
         [] => Err(untrusted()),
         [own] if is_trusted(own) => Ok(()),
         [leaf, issuers @ ..] => {
-            // Only what may issue certificates is an anchor of a path.
+            // Only a certificate authority can be an anchor.
             let at = issuers.iter().position(is_trusted).ok_or_else(untrusted)?;
             let (between, anchor) = issuers.split_at(at);
             let anchor = anchor.get(..1).unwrap_or_default();
-            // The path has to hold at some moment; whether now is one is judged elsewhere.
+            // The path must be valid at some moment; whether that is now is checked elsewhere.
             let path = std::iter::once(leaf).chain(between);
             let begun = path.map(|it| it.not_before).max().unwrap_or(leaf.not_before);
             leaf.leads_to(anchor, between, begun, Purpose::IfPresent)

@@ -1,4 +1,4 @@
-//! The envelope of a signature, as JSON Web Signatures have it.
+//! JWS envelopes of signatures.
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
@@ -17,7 +17,7 @@ const EXPIRY: &str = "io.cncf.notary.expiry";
 const AUTHENTIC_TIME: &str = "io.cncf.notary.authenticSigningTime";
 const SIGNING_TIME: &str = "io.cncf.notary.signingTime";
 const PLUGIN: &str = "io.cncf.notary.verificationPlugin";
-/// By the signer's own certificate, and by that of somebody who vouches for the time.
+/// The signing schemes: by the signer's certificate, and by a signing authority with a trusted time.
 const X509: &str = "notary.x509";
 const AUTHORITY: &str = "notary.x509.signingAuthority";
 
@@ -34,20 +34,19 @@ struct Unprotected {
     x5c: Vec<String>,
 }
 
-/// What is in an envelope whose signature is that of its first certificate, and whose certificates
-/// are a chain as notation requires it.
+/// A verified envelope: signed with its first certificate, with a chain that meets notation's requirements.
 pub(super) struct Envelope {
     pub(super) chain: Vec<Certificate>,
-    /// The kind of trust store that its anchor has to be in.
+    /// The type of trust store that its anchor must be in.
     pub(super) store: &'static str,
     pub(super) expiry: Option<Timestamp>,
-    /// When it was signed, if somebody vouches for it.
+    /// The signing time, if it is trusted.
     pub(super) authentic_time: Option<Timestamp>,
     target: Descriptor,
 }
 
 impl Envelope {
-    /// Reads an envelope and checks its signature.
+    /// Parses an envelope and verifies its signature.
     pub(super) fn verified(content: &[u8]) -> Result<Self, String> {
         let unreadable =
             |what: &str| format!("unable to parse the digital signature, error : {what}");
@@ -88,7 +87,7 @@ impl Envelope {
         Self::of(chain, &protected, &payload)
     }
 
-    /// Takes what the signature covers.
+    /// Reads the signed attributes.
     fn of(
         chain: Vec<Certificate>,
         protected: &Map<String, Value>,
@@ -143,7 +142,7 @@ impl Envelope {
         Ok(Self { chain, store, expiry, authentic_time, target })
     }
 
-    /// Whether what was signed is this artifact.
+    /// Whether the signature is of this artifact.
     pub(super) fn is_of(&self, artifact: &Descriptor) -> bool {
         self.target.media_type == artifact.media_type
             && self.target.digest == artifact.digest
@@ -151,8 +150,8 @@ impl Envelope {
     }
 }
 
-/// Checks that a header marks as critical what has to be, and nothing else: what is critical and
-/// unknown could mean anything, as with notation without its plugin.
+/// Checks that exactly the required headers are critical: an unknown critical one could mean anything, as
+/// for notation without its plugin.
 fn check_critical(protected: &Map<String, Value>, required: &[&str]) -> Result<(), String> {
     let listed = protected.get("crit").and_then(Value::as_array);
     let critical: Option<Vec<&str>> =

@@ -1,4 +1,4 @@
-//! Trust policies: for which repositories whose signatures count, and how strictly.
+//! Trust policies: the trusted signers by repository, and the level of verification.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::subject;
 
-/// What stands for all repositories, and for all signers.
+/// All repositories, or all signers.
 const WILDCARD: &str = "*";
 /// The prefix of an identity that is the subject of a certificate.
 const X509_SUBJECT: &str = "x509.subject";
 
-/// A policy that cannot be used, in notation's words.
+/// An invalid policy, with notation's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PolicyError(String);
@@ -26,7 +26,7 @@ pub struct TrustPolicy {
     trust_policies: Vec<Statement>,
 }
 
-/// What holds for some repositories.
+/// The statement for some repositories.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Statement {
@@ -49,7 +49,7 @@ struct Verification {
     changed: BTreeMap<String, String>,
 }
 
-/// What is checked, beside that the signature is one.
+/// The checks beside the integrity of the signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
     Authenticity,
@@ -58,7 +58,7 @@ pub(super) enum Check {
     Revocation,
 }
 
-/// What happens when a check fails.
+/// The action after a failed check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Enforce,
@@ -66,7 +66,7 @@ pub(super) enum Action {
     Skip,
 }
 
-/// How strict a statement is.
+/// The verification level of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Level {
     authenticity: Action,
@@ -94,8 +94,8 @@ impl Level {
 }
 
 impl TrustPolicy {
-    /// Reads a policy and checks that it makes sense. Statements that skip need no trust stores and
-    /// no identities; those they have are ignored, as Flux ignores them.
+    /// Parses and validates a policy. Statements with the level `skip` need no trust stores and no identities;
+    /// existing ones are ignored, as in Flux.
     pub fn parse(json: &[u8]) -> Result<Self, PolicyError> {
         let mut policy: Self =
             serde_json::from_slice(json).map_err(|error| PolicyError(error.to_string()))?;
@@ -243,7 +243,7 @@ impl Statement {
         Ok(())
     }
 
-    /// How strict it is.
+    /// The verification level.
     pub(super) fn level(&self) -> Result<Level, PolicyError> {
         let bad = |message: String| {
             let name = &self.name;
@@ -302,14 +302,14 @@ impl Statement {
         first.split_once(':').map_or(first, |(_, name)| name)
     }
 
-    /// Whether it names a trust store of a kind. All certificates that are given are in each store,
-    /// as with Flux; the kinds say what they may vouch for.
+    /// Whether it names a trust store of a type. All given certificates are in each store, as in Flux; the types
+    /// say what they are trusted for.
     pub(super) fn has_store(&self, kind: &str) -> bool {
         self.trust_stores.iter().any(|store| store.split_once(':').map(|it| it.0) == Some(kind))
     }
 
-    /// Whether a subject is one that it names: all parts that it names are there. A subject without
-    /// readable parts is only what a wildcard means.
+    /// Whether it trusts a subject: an identity with all of its parts in the subject. A subject without readable
+    /// parts matches only the wildcard.
     pub(super) fn trusts(&self, parts: Option<&[(String, String)]>) -> Result<(), String> {
         if self.trusted_identities.iter().any(|identity| identity == WILDCARD) {
             return Ok(());

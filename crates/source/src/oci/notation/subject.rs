@@ -1,14 +1,14 @@
-//! Distinguished names: those that a policy trusts, and that of a signer.
+//! Distinguished names, of policies and of signers.
 
 use std::collections::BTreeMap;
 
 /// A name by its parts, each of them once.
 pub(super) type Subject = BTreeMap<String, String>;
 
-/// What a name has to have at least.
+/// The required parts of a name.
 const MANDATORY: [&str; 3] = ["C", "ST", "O"];
 
-/// Reads a name such as `C=US, ST=WA, O=acme`, as RFC 4514 writes it.
+/// Parses a name such as `C=US, ST=WA, O=acme`, in the format of RFC 4514.
 pub(super) fn parse(name: &str) -> Result<Subject, String> {
     let bad = || {
         format!(
@@ -39,10 +39,10 @@ pub(super) fn parse(name: &str) -> Result<Subject, String> {
     of(name, &parts)
 }
 
-/// A value up to the sign that ends it; spaces around it are none of it unless they are escaped.
+/// A value up to its delimiter, without surrounding spaces unless they are escaped.
 fn value(text: &str) -> Option<(String, Option<char>, &str)> {
     let mut bytes = Vec::new();
-    // What is escaped stays, even if it is a space at the end.
+    // Escaped characters stay, even spaces at the end.
     let mut kept = 0;
     let mut signs = text.chars();
     let mut end = None;
@@ -65,7 +65,7 @@ fn value(text: &str) -> Option<(String, Option<char>, &str)> {
                 kept = bytes.len();
             }
             ' ' if bytes.is_empty() => {}
-            // Encoded values and quotes of older standards are not read.
+            // Encoded values and the quotes of older standards are not supported.
             '#' if bytes.is_empty() => return None,
             '"' | '<' | '>' => return None,
             sign => bytes.extend(sign.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -77,7 +77,7 @@ fn value(text: &str) -> Option<(String, Option<char>, &str)> {
     Some((String::from_utf8(bytes).ok()?, end, signs.as_str()))
 }
 
-/// A name of its parts. One that is there twice could be read either way.
+/// A name from its parts. Duplicate parts are ambiguous.
 pub(super) fn of(name: &str, parts: &[(String, String)]) -> Result<Subject, String> {
     let mut subject = Subject::new();
     for (kind, value) in parts {
@@ -100,7 +100,7 @@ pub(super) fn of(name: &str, parts: &[(String, String)]) -> Result<Subject, Stri
     }
 }
 
-/// Whether all parts of a name that a policy trusts are those of another.
+/// Whether all parts of a trusted name are in another.
 pub(super) fn is_within(trusted: &Subject, other: &Subject) -> bool {
     trusted.iter().all(|(kind, value)| other.get(kind) == Some(value))
 }

@@ -1,5 +1,5 @@
-//! JSON in which no key is there twice: readers differ in which of them they take, so that one
-//! signature could be shown to mean two things.
+//! JSON without duplicate keys: parsers differ in which one they use, so the same signed document could have two
+//! meanings.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads a document; nothing where it is none, or where a key is there twice.
+/// Parses a document; `None` if it is invalid or has a duplicate key.
 pub(super) fn parse(json: &[u8]) -> Option<Value> {
     serde_json::from_slice::<Unambiguous>(json).ok().map(|read| read.0)
 }
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let (mut all, mut known) = (Map::new(), BTreeSet::new());
         while let Some((key, value)) = fields.next_entry::<String, Unambiguous>()? {
-            // Go takes a field by its name in any case.
+            // Go matches field names case-insensitively.
             if !known.insert(key.to_lowercase()) {
                 return Err(Error::custom("a key is there twice"));
             }

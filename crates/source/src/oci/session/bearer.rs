@@ -1,4 +1,4 @@
-//! Tokens that a registry wants to see, and the server that gives them.
+//! Bearer tokens from a token server.
 
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::oci::challenge::{Challenge, realm};
 use crate::oci::error::{OciError, Refusal};
 use crate::oci::realms::TokenRealms;
 
-/// What we call ourselves at token servers.
+/// The client id at token servers.
 const CLIENT: &str = "sluice";
 
 /// Tokens from a token server.
@@ -41,7 +41,7 @@ struct TokenAnswer {
 }
 
 impl Bearer {
-    /// What a challenge asks for, for a scope; there is no token yet.
+    /// The parameters of a challenge, for a scope; without a token yet.
     pub(super) fn of(
         challenge: &Challenge,
         registry: &str,
@@ -55,7 +55,7 @@ impl Bearer {
         Ok(Self { realm, service, state })
     }
 
-    /// The header with the token that is there.
+    /// The header with the current token.
     pub(super) fn header(&self) -> Option<HeaderValue> {
         sensitive(&format!("Bearer {}", self.lock().token))
     }
@@ -64,7 +64,7 @@ impl Bearer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for what was asked of us too; it goes first, because some look at the first only.
+    /// Adds the scopes of a challenge, in front: some servers use the first one only.
     pub(super) fn widen(&self, asked: &[Challenge]) {
         let mut state = self.lock();
         let new: Vec<String> = asked
@@ -78,7 +78,7 @@ impl Bearer {
 }
 
 impl Session {
-    /// Gets a token, with what we have or with what the last answer gave us.
+    /// Requests a token, with the credentials or with the refresh token of the last response.
     pub(super) async fn refresh(&self, bearer: &Bearer) -> Result<(), OciError> {
         let credentials = &self.access.credentials;
         let now = bearer.lock().clone();
@@ -92,7 +92,7 @@ impl Session {
             self.token_by_get(bearer, &now.scopes).await?
         } else {
             match self.token_by_post(bearer, &now.scopes, refresh).await {
-                // Not every token server has this way.
+                // Not every token server supports this method.
                 Err(error) if error.status() == Some(404) => {
                     self.token_by_get(bearer, &now.scopes).await?
                 }
@@ -158,7 +158,7 @@ impl Session {
 
     async fn token(&self, request: Request<Bytes>, url: &Url) -> Result<Bytes, OciError> {
         let method = request.method().clone();
-        // What the request bears is for the realm only: wherever else it leads is not followed.
+        // The credentials are for the realm only, so redirects are not followed.
         let connection = HttpOptions { no_redirects: true, ..self.access.connection.clone() };
         let response = self.exchange_by(&connection, request, url, TOKEN).await?;
         match response.status() {
@@ -168,7 +168,7 @@ impl Session {
     }
 }
 
-/// A value of a form.
+/// Encodes a form value.
 fn encoded(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for byte in value.bytes() {

@@ -1,27 +1,27 @@
-//! Which Azure this is: the public one, China's, the government's, or one that a file describes.
+//! The Azure environment: public, China, government, or described by a file.
 
 use serde_json::Value;
 
 use crate::{CloudError, Environment};
 
-/// The variable that names the file.
+/// The variable with the path of the file.
 const FILE: &str = "AZURE_ENVIRONMENT_FILEPATH";
 
-/// What differs between one Azure and another.
+/// The endpoints of an Azure environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AzureWorld {
-    /// Where resources are described.
+pub struct AzureEnvironment {
+    /// The endpoint of the resource manager.
     pub manager: String,
-    /// For whom tokens are that ask there.
+    /// The audience of tokens for the resource manager.
     pub audience: String,
-    /// What the names of registries end with, where a file says it.
+    /// The suffix of registry names, if a file defines it.
     pub registry_suffix: Option<String>,
     /// Whether a file describes it.
     pub is_custom: bool,
 }
 
-impl AzureWorld {
-    /// The one that the environment tells of: by a file, or by the address of its directory.
+impl AzureEnvironment {
+    /// The environment from a file, or from the authority host.
     pub fn of(environment: &Environment) -> Result<Self, CloudError> {
         if environment.variables.contains_key(FILE) {
             return Self::of_file(environment);

@@ -1,4 +1,4 @@
-//! Keys and tokens that are kept until they have lived four fifths of their time, as Flux keeps them.
+//! The cache of keys and tokens: as in Flux, each is kept for four fifths of its lifetime.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,26 +10,26 @@ use sluice_base::clock::Clock;
 
 use crate::CloudError;
 
-/// Something, and until when it is to be used.
+/// A value with an expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lasting<T> {
-    /// The thing.
+    /// The value.
     pub value: T,
-    /// Until when it is good; from what was kept, until when it is not asked for again.
+    /// When it expires; for a cached value, when it is requested again.
     pub until: Timestamp,
 }
 
-/// How much is kept, and for how long at most: `--token-cache-max-size` and `--token-cache-max-duration`.
+/// The limits of the cache: `--token-cache-max-size` and `--token-cache-max-duration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// How many things; none at all for zero.
+    /// The number of values; zero disables the cache.
     pub size: usize,
-    /// How long, however long a thing lasts.
+    /// The maximum time that a value is kept.
     pub duration: SignedDuration,
 }
 
 impl CacheLimits {
-    /// The longest that anything is kept, whatever a flag says.
+    /// The maximum of that time, whatever a flag says.
     pub const LONGEST: SignedDuration = SignedDuration::from_hours(1);
 }
 
@@ -41,11 +41,11 @@ impl Default for CacheLimits {
 
 type Value = Arc<dyn Any + Send + Sync>;
 
-/// A place for one thing; who asks for it holds the place, so that nobody asks twice.
+/// A slot for one value; it is locked while the value is requested, so that it is requested once.
 type Place = Arc<futures::lock::Mutex<Option<(Value, Timestamp)>>>;
 
-/// What is kept.
-pub(crate) struct Keep {
+/// The cache.
+pub(crate) struct TokenCache {
     clock: Arc<dyn Clock>,
     limits: CacheLimits,
     places: Mutex<Places>,
@@ -53,17 +53,17 @@ pub(crate) struct Keep {
 
 #[derive(Default)]
 struct Places {
-    /// Counts uses, so that the place that was used longest ago is known.
+    /// Counts uses, to find the slot that was used least recently.
     uses: u64,
     by_key: BTreeMap<String, (u64, Place)>,
 }
 
-impl Keep {
+impl TokenCache {
     pub(crate) fn new(clock: Arc<dyn Clock>, limits: CacheLimits) -> Self {
         Self { clock, limits, places: Mutex::default() }
     }
 
-    /// What is kept under a key, or what is made now and kept from now on.
+    /// The cached value of a key, or a new one.
     pub(crate) async fn get<T: Clone + Send + Sync + 'static>(
         &self,
         key: String,
@@ -85,7 +85,7 @@ impl Keep {
         Ok(made)
     }
 
-    /// With the moment at which it is asked for again instead of that at which it ends.
+    /// The value with the time of its next request in place of its expiry.
     fn aged<T>(&self, made: Lasting<T>) -> Lasting<T> {
         let now = self.clock.now();
         let left = made.until.duration_since(now).max(SignedDuration::ZERO);
@@ -116,67 +116,67 @@ impl Keep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Hands, at_once, drive};
+    use crate::testing::{TestClock, at_once, drive};
 
     fn limits(size: usize, minutes: i64) -> CacheLimits {
         CacheLimits { size, duration: SignedDuration::from_mins(minutes) }
     }
 
-    /// A cache, and how often it asked by now for something that lasts so many minutes.
-    fn asks(keep: &Keep, key: &str, clock: &Hands, minutes: i64) -> bool {
+    /// Whether the cache requests a value with a lifetime of so many minutes.
+    fn asks(cache: &TokenCache, key: &str, clock: &TestClock, minutes: i64) -> bool {
         let mut asked = false;
         let until = clock.now() + SignedDuration::from_mins(minutes);
         let make = async {
             asked = true;
             Ok(Lasting { value: key.to_owned(), until })
         };
-        let kept = at_once(keep.get(key.to_owned(), make)).expect("made or kept");
+        let kept = at_once(cache.get(key.to_owned(), make)).expect("made or cached");
         assert_eq!(kept.value, key);
         asked
     }
 
     #[test]
     fn four_fifths_of_a_life_are_lived_here() {
-        let clock = Hands::default();
-        let keep = Keep::new(Arc::new(clock.clone()), CacheLimits::default());
-        assert!(asks(&keep, "a", &clock, 10));
+        let clock = TestClock::default();
+        let cache = TokenCache::new(Arc::new(clock.clone()), CacheLimits::default());
+        assert!(asks(&cache, "a", &clock, 10));
         clock.pass(7 * 60 + 59);
-        assert!(!asks(&keep, "a", &clock, 10));
+        assert!(!asks(&cache, "a", &clock, 10));
         clock.pass(1);
-        assert!(asks(&keep, "a", &clock, 10), "eight of ten minutes are over");
-        // A day is too long, however long it lasts; an hour is the most.
-        assert!(asks(&keep, "b", &clock, 24 * 60));
+        assert!(asks(&cache, "a", &clock, 10), "eight of ten minutes are over");
+        // A day is too long, whatever the lifetime is; an hour is the maximum.
+        assert!(asks(&cache, "b", &clock, 24 * 60));
         clock.pass(3599);
-        assert!(!asks(&keep, "b", &clock, 24 * 60));
+        assert!(!asks(&cache, "b", &clock, 24 * 60));
         clock.pass(1);
-        assert!(asks(&keep, "b", &clock, 24 * 60));
-        // What is over at once is never kept.
-        assert!(asks(&keep, "c", &clock, 0) && asks(&keep, "c", &clock, 0));
+        assert!(asks(&cache, "b", &clock, 24 * 60));
+        // An expired value is never cached.
+        assert!(asks(&cache, "c", &clock, 0) && asks(&cache, "c", &clock, 0));
     }
 
     #[test]
     fn limits_hold() {
-        let clock = Hands::default();
-        let keep = Keep::new(Arc::new(clock.clone()), limits(2, 60));
-        assert!(asks(&keep, "a", &clock, 60) && asks(&keep, "b", &clock, 60));
-        assert!(!asks(&keep, "a", &clock, 60));
-        assert!(asks(&keep, "c", &clock, 60), "b has to go, which was used longest ago");
-        assert!(!asks(&keep, "a", &clock, 60) && asks(&keep, "b", &clock, 60));
-        let short = Keep::new(Arc::new(clock.clone()), limits(2, 1));
+        let clock = TestClock::default();
+        let cache = TokenCache::new(Arc::new(clock.clone()), limits(2, 60));
+        assert!(asks(&cache, "a", &clock, 60) && asks(&cache, "b", &clock, 60));
+        assert!(!asks(&cache, "a", &clock, 60));
+        assert!(asks(&cache, "c", &clock, 60), "b has to go, which was used longest ago");
+        assert!(!asks(&cache, "a", &clock, 60) && asks(&cache, "b", &clock, 60));
+        let short = TokenCache::new(Arc::new(clock.clone()), limits(2, 1));
         assert!(asks(&short, "a", &clock, 60));
         clock.pass(60);
         assert!(asks(&short, "a", &clock, 60));
-        let none = Keep::new(Arc::new(clock.clone()), limits(0, 60));
+        let none = TokenCache::new(Arc::new(clock.clone()), limits(0, 60));
         assert!(asks(&none, "a", &clock, 60) && asks(&none, "a", &clock, 60));
     }
 
     #[test]
-    fn what_failed_is_tried_again_and_who_waits_gets_what_the_other_was_given() {
-        let clock = Hands::default();
-        let keep = Keep::new(Arc::new(clock.clone()), CacheLimits::default());
+    fn failures_are_not_cached_and_concurrent_requests_share_a_value() {
+        let clock = TestClock::default();
+        let cache = TokenCache::new(Arc::new(clock.clone()), CacheLimits::default());
         let refused = async { Err::<Lasting<String>, _>(CloudError("no".to_owned())) };
-        assert!(at_once(keep.get("a".to_owned(), refused)).is_err());
-        assert!(asks(&keep, "a", &clock, 60));
+        assert!(at_once(cache.get("a".to_owned(), refused)).is_err());
+        assert!(asks(&cache, "a", &clock, 60));
         let until = clock.now() + SignedDuration::from_mins(60);
         let (sender, receiver) = futures::channel::oneshot::channel();
         let slow = async {
@@ -186,8 +186,8 @@ mod tests {
         let never = async { panic!("asked twice") };
         let both = async {
             let send = async { sender.send("one".to_owned()) };
-            let first = keep.get("b".to_owned(), slow);
-            let second = keep.get::<String>("b".to_owned(), never);
+            let first = cache.get("b".to_owned(), slow);
+            let second = cache.get::<String>("b".to_owned(), never);
             let (first, second, _) = futures::join!(first, second, send);
             (first.expect("made").value, second.expect("kept").value)
         };
