@@ -1,4 +1,4 @@
-//! Applying a set of objects in stages.
+//! Applies a set of objects in stages.
 
 mod check;
 mod options;
@@ -29,19 +29,19 @@ use write::Pending;
 pub use options::{ApplyOptions, Knowledge};
 pub use plan::Planned;
 
-/// How many objects are looked at, or written, at a time.
+/// The default number of concurrent requests.
 const CONCURRENCY: usize = 4;
 
-/// An object as it should be.
+/// A desired object.
 #[derive(Clone, PartialEq)]
 pub struct Desired {
     /// The object, normalised.
     pub object: Value,
-    /// Where it comes from.
+    /// The file and line it comes from.
     pub place: Option<Place>,
 }
 
-/// Without the object, which may be a Secret.
+/// Shows the key only, because the object may be a Secret.
 impl fmt::Debug for Desired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desired")
@@ -57,7 +57,7 @@ impl From<Value> for Desired {
     }
 }
 
-/// Applies, deletes and waits for objects of one cluster in the name of one owner.
+/// Applies, deletes and waits for objects of one cluster, for one owner.
 #[derive(Clone)]
 pub struct Applier {
     pub(crate) client: Client,
@@ -68,36 +68,35 @@ pub struct Applier {
     pub(crate) concurrency: usize,
 }
 
-/// Kinds that the definitions of a set define, and whether their objects live in namespaces.
+/// The kinds of a set's CRDs, and whether they are namespaced.
 type Defined = BTreeMap<(String, String), bool>;
 
 impl Applier {
-    /// An applier for what the client reaches. Appliers of one cluster may share what they know of
-    /// its kinds.
+    /// An applier for the client's cluster. Appliers of one cluster may share a [`Discovery`].
     pub fn new(client: Client, discovery: Discovery, owner: Owner, clock: Arc<dyn Clock>) -> Self {
         let checks = Arc::new(HealthChecks::default());
         Self { client, discovery, owner, clock, checks, concurrency: CONCURRENCY }
     }
 
-    /// How many objects are looked at or written at a time.
+    /// Sets the number of concurrent requests.
     #[must_use]
     pub fn with_concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = concurrency.max(1);
         self
     }
 
-    /// How the health of some kinds is told.
+    /// Sets custom health checks.
     #[must_use]
     pub fn with_health_checks(mut self, checks: HealthChecks) -> Self {
         self.checks = Arc::new(checks);
         self
     }
 
-    /// Applies objects, stage by stage. Nothing of a stage is written before all its objects passed
-    /// a dry run, and no stage begins before the one before it is done. After a failure the rest is
-    /// still looked at, so that all that is wrong is known at once.
+    /// Applies objects, stage by stage. No object of a stage is written before all of them passed a dry run, and
+    /// no stage begins before the previous one is done. After a failure the rest is still dry-run, so that all
+    /// errors are reported at once.
     ///
-    /// Safe to drop and to call again: what is applied is then unchanged.
+    /// Cancel-safe and idempotent: objects that were applied are unchanged the next time.
     pub async fn apply(
         &self,
         objects: Vec<Desired>,
@@ -111,7 +110,7 @@ impl Applier {
             let mode = if failures.is_empty() { Mode::Apply } else { Mode::Look };
             let (verdicts, refused) = self.check_all(objects, options, mode, &defined).await;
             if mode == Mode::Look {
-                // What failed before may be what these are missing.
+                // The dry run may fail because of an object that failed before.
                 let known = |failure: &Failure| {
                     !matches!(failure.class, ErrorClass::Dependency | ErrorClass::Transient)
                 };
@@ -138,8 +137,8 @@ impl Applier {
         }
     }
 
-    /// The objects' names as the server will know them: without a namespace where their kind has
-    /// none. For an inventory that is written before anything is applied.
+    /// The keys of objects as the server will have them: without a namespace for cluster-scoped kinds. For the
+    /// inventory that is written before anything is applied.
     pub async fn identify(&self, objects: &[Desired]) -> Vec<ObjectKey> {
         let defined = defined_kinds(objects);
         let mut keys = Vec::with_capacity(objects.len());
@@ -150,9 +149,9 @@ impl Applier {
                 Some(namespaced) => *namespaced,
                 None => match self.discovery.resolve(&self.client, &key).await {
                     Ok(resource) => resource.namespaced,
-                    // A kind nobody serves cannot be applied, and so need not be remembered.
+                    // A kind that is not served cannot be applied, and so need not be in the inventory.
                     Err(ApiError::NoMatch { .. }) => continue,
-                    // Nobody answered this time; the next one who asks may be told.
+                    // The scope is not known now; a later pass may find it.
                     Err(_) => true,
                 },
             };
@@ -165,9 +164,9 @@ impl Applier {
         keys
     }
 
-    /// Keys as the server knows them: without a namespace where their kind has none. Inventories are
-    /// brought into this form before they are compared, or an object could be taken for stale because
-    /// of a namespace that means nothing.
+    /// Keys as the server has them: without a namespace for cluster-scoped kinds. Inventories are normalised
+    /// this way before they are compared; otherwise an object could appear stale because of a meaningless
+    /// namespace.
     pub async fn canonical(&self, keys: &[ObjectKey]) -> Vec<ObjectKey> {
         let mut out = Vec::with_capacity(keys.len());
         for key in keys {
@@ -203,8 +202,7 @@ impl Applier {
         (verdicts, failures)
     }
 
-    /// Writes what has to be written, in order; objects of one kind some at a time. The kind in which
-    /// something fails is the last one.
+    /// Writes objects in order, those of one kind concurrently. Stops after a kind with a failure.
     async fn write_all(
         &self,
         verdicts: Vec<Verdict>,
@@ -276,7 +274,7 @@ fn staged(objects: Vec<Desired>, options: &ApplyOptions) -> BTreeMap<Stage, Vec<
         .collect()
 }
 
-/// What the definitions in a set define.
+/// The kinds of the CRDs in a set.
 fn defined_kinds(objects: &[Desired]) -> Defined {
     objects
         .iter()

@@ -1,4 +1,4 @@
-//! What was done to which object.
+//! Changes: an object and the action on it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,25 +9,25 @@ use crate::contest::Contest;
 use crate::imprint::Imprint;
 use crate::object::ObjectKey;
 
-/// What was done to an object.
+/// The action on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// It was not there before.
+    /// It was created.
     Created,
-    /// It was changed.
+    /// It was updated.
     Configured,
-    /// It was as it should be.
+    /// It had no drift.
     Unchanged,
-    /// It was left alone, because it says so or is not ours.
+    /// It was skipped, because of its annotations or because it is not ours.
     Skipped,
-    /// It was deleted, or was gone.
+    /// It was deleted, or was already gone.
     Deleted,
     /// It failed.
     Unknown,
 }
 
 impl Action {
-    /// The word in events and logs.
+    /// The text in events and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -39,36 +39,36 @@ impl Action {
         }
     }
 
-    /// Whether something in the cluster is now different.
+    /// Whether the cluster was changed.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Created | Self::Configured | Self::Deleted)
     }
 }
 
-/// What was done to one object.
+/// The action on one object.
 #[derive(Clone, PartialEq)]
 pub struct Change {
-    /// Which object, as the server names it.
+    /// The object, as the server names it.
     pub key: ObjectKey,
-    /// What was done.
+    /// The action.
     pub action: Action,
-    /// The object as the server last showed it, without managed fields: where a wait for health
-    /// starts from. Absent if it was skipped or deleted.
+    /// The object in its last known state, without managed fields, from which a wait for health starts. Absent if
+    /// it was skipped or deleted.
     pub state: Option<Value>,
-    /// What was left on it, and a digest of what was applied; only where that was asked for.
+    /// Its imprint, and a digest of the desired object; only if requested.
     pub imprint: Option<(Imprint, u64)>,
-    /// From whom it was taken back.
+    /// The foreign managers that lost fields.
     pub contest: Option<Contest>,
 }
 
 impl Change {
-    /// A change of which nothing more is known.
+    /// A change without further data.
     pub fn new(key: ObjectKey, action: Action) -> Self {
         Self { key, action, state: None, imprint: None, contest: None }
     }
 }
 
-/// Without the object, which may be a Secret.
+/// Shows key and action only, because the object may be a Secret.
 impl fmt::Debug for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Change")
@@ -85,7 +85,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What was done to a set of objects, in the order in which it was done.
+/// The changes of a set of objects, in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeSet {
     /// One entry for each object.
@@ -93,7 +93,7 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
-    /// The entries that made a difference, one in a line, as Flux's events list them.
+    /// The entries that changed the cluster, one per line, as in Flux's events.
     pub fn log(&self) -> String {
         let lines: Vec<String> = self
             .entries
@@ -116,13 +116,13 @@ impl ChangeSet {
         self.entries.iter().map(|entry| (entry.key.to_string(), entry.action.as_str())).collect()
     }
 
-    /// Whether anything in the cluster is now different.
+    /// Whether the cluster was changed.
     pub fn has_changes(&self) -> bool {
         self.entries.iter().any(|entry| entry.action.is_change())
     }
 }
 
-/// All entries, one in a line.
+/// All entries, one per line.
 impl fmt::Display for ChangeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, entry) in self.entries.iter().enumerate() {

@@ -1,31 +1,31 @@
-//! Whose job it is to fix a failure.
+//! Classes of failures: which kind of change fixes them.
 
 use sluice_api::names::reasons;
 use sluice_api::names::sluice::reasons::{HISTORY_REWRITTEN, HISTORY_UNKNOWN};
 
-/// Whose job it is to fix a failure.
+/// The class of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorClass {
-    /// What was fetched is not usable.
+    /// The fetched artifact is not usable.
     Source,
-    /// What is asked for is wrong in itself.
+    /// The desired state is invalid.
     DesiredState,
-    /// A policy of the cluster, or of its operator, refuses it.
+    /// A policy of the cluster or of its operator denies it.
     Policy,
-    /// The account may not do it.
+    /// The service account lacks a right.
     Rbac,
-    /// Something else has to be there first.
+    /// A dependency is missing or not ready.
     Dependency,
-    /// There is no room for it.
+    /// A quota is exceeded.
     Quota,
-    /// It was applied, and does not get well.
+    /// It was applied, but does not become healthy.
     Health,
-    /// The cluster did not answer as it should; another try may do.
+    /// A temporary failure of the cluster; a retry may help.
     Transient,
 }
 
 impl ErrorClass {
-    /// The class in one word.
+    /// The class as one word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -39,8 +39,8 @@ impl ErrorClass {
         }
     }
 
-    /// The class that a condition's reason tells alone. Where objects were refused it takes the refusals to
-    /// know, and nothing is said here.
+    /// The class of a condition's reason, if the reason alone determines it. Where objects were refused, it depends
+    /// on their errors.
     pub fn of_reason(reason: &str) -> Option<Self> {
         let class = match reason {
             reasons::ARTIFACT_FAILED

@@ -1,5 +1,5 @@
-//! Who changed an object that has to be put right, and where: read from the managed fields before and after
-//! the dry run that would put it right.
+//! The foreign managers of a drifted object, from the managed fields before and after the dry run that would
+//! correct it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,22 +8,22 @@ use serde_json::Value;
 
 use crate::metadata::{self, Owner};
 
-/// The most fields that are named.
+/// The maximum number of fields that are listed.
 const NAMED: usize = 10;
 
-/// Somebody else's hand on an object of ours.
+/// Foreign managers and another owner of one of our objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contest {
-    /// The managers of fields that are to be ours.
+    /// The managers of fields that we apply.
     pub managers: Vec<String>,
     /// Those fields, as paths.
     pub fields: Vec<String>,
-    /// Namespace and name of the other owner whose labels it bears.
+    /// Namespace and name of the other owner in its labels.
     pub owner: Option<(String, String)>,
 }
 
 impl Contest {
-    /// What is to be taken from whom, given an object in the cluster and what a dry run makes of it.
+    /// Compares a live object with the result of a dry run.
     pub(crate) fn between(live: &Value, merged: &Value, owner: &Owner) -> Option<Self> {
         let before = own_fields(live, &owner.field_manager);
         let lost: BTreeSet<Path> =
@@ -57,7 +57,7 @@ impl Contest {
     }
 }
 
-/// The steps to a field, as managed fields write them.
+/// The path of a field in managed fields.
 type Path = Vec<String>;
 
 fn own_fields(object: &Value, manager: &str) -> BTreeSet<Path> {
@@ -65,7 +65,7 @@ fn own_fields(object: &Value, manager: &str) -> BTreeSet<Path> {
     own.flat_map(leaves).collect()
 }
 
-/// The fields of an entry that have none below them.
+/// The leaf fields of an entry.
 fn leaves(entry: &Value) -> BTreeSet<Path> {
     let mut found = BTreeSet::new();
     let mut path = Vec::new();

@@ -1,5 +1,5 @@
-//! Which resource a kind is served as. Asked for once, remembered for all that share a cluster, and
-//! asked again where a kind is not known: its definition may just have been applied.
+//! Discovery of resources by kind. Loaded once and shared by all users of a cluster; an unknown kind is looked
+//! up again, because its CRD may just have been applied.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,21 +13,21 @@ use crate::failure::ApiError;
 use crate::object::ObjectKey;
 use crate::resource::{Resource, get_path};
 
-/// Asks for all groups in one answer, and takes the old form from servers that have no other.
+/// The `Accept` header for aggregated discovery, with the legacy form for older servers.
 const AGGREGATED: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// How long "there is no such kind" is believed.
+/// How long an unknown kind is cached.
 const DENIAL: Duration = Duration::from_secs(1);
 
 /// Group, version and kind.
 type Gvk = (String, String, String);
 
-/// What is known about the kinds of a cluster; clones share it.
+/// The known kinds of a cluster; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     known: Arc<Mutex<Known>>,
-    /// Held while the first answer is fetched, so that it is fetched once.
+    /// Held during the first load, so that it happens once.
     first: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -39,13 +39,13 @@ struct Known {
 }
 
 impl Discovery {
-    /// Nothing known yet.
+    /// An empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where objects of the key's kind are found. A kind that is not known costs one request, at
-    /// most once a second for each version of its group.
+    /// The resource of a key's kind. An unknown kind costs one request, at most once a second for each version of
+    /// its group.
     pub async fn resolve(&self, client: &Client, key: &ObjectKey) -> Result<Resource, ApiError> {
         let gvk = (key.id.group.clone(), key.version.clone(), key.id.kind.clone());
         if let Some(found) = self.lookup(&gvk) {
@@ -65,7 +65,7 @@ impl Discovery {
         Err(ApiError::NoMatch { kind: key.id.kind.clone(), api_version: key.api_version() })
     }
 
-    /// Forgets the kinds of one version of a group: the server no longer knows one of them.
+    /// Removes the kinds of one version of a group, after the server did not find one of them.
     pub fn forget(&self, group: &str, version: &str) {
         self.known()
             .resources
@@ -73,7 +73,7 @@ impl Discovery {
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
-        // What is known stays true, whoever panicked while looking at it.
+        // The data is consistent even after a panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,7 +85,7 @@ impl Discovery {
         self.known().denied.get(version).is_some_and(|since| since.elapsed() < DENIAL)
     }
 
-    /// All kinds at once, if the server can tell them so.
+    /// Loads all kinds with one request, if the server supports that.
     async fn load(&self, client: &Client) -> Result<(), ApiError> {
         let _first = self.first.lock().await;
         if self.known().asked {
@@ -101,7 +101,7 @@ impl Discovery {
         Ok(())
     }
 
-    /// The kinds of one version of a group.
+    /// Loads the kinds of one version of a group.
     async fn load_version(
         &self,
         client: &Client,
@@ -116,7 +116,7 @@ impl Discovery {
             Err(error) => return Err(error),
         };
         let mut known = self.known();
-        // One that was just told apart from the others is asked again in a second at the earliest.
+        // An unknown version is looked up again after a second at the earliest.
         known.denied.retain(|_, since| since.elapsed() < DENIAL);
         known.denied.insert(version.clone(), Instant::now());
         known.resources.extend(found);
@@ -132,7 +132,7 @@ fn items<'v>(value: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
     value.get(field).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The resources of an `APIGroupDiscoveryList`; none of any other answer.
+/// The resources of an `APIGroupDiscoveryList`; none of any other response.
 fn aggregated(answer: &Value) -> Vec<(Gvk, Resource)> {
     let mut out = Vec::new();
     if text(answer, "/kind") != "APIGroupDiscoveryList" {

@@ -1,4 +1,4 @@
-//! Whether an object in the cluster is what it would be after applying, and what differs.
+//! Drift: whether applying would change a live object, and what differs.
 
 mod describe;
 
@@ -11,11 +11,11 @@ use crate::normalise::is_secret;
 
 pub use describe::{Difference, differences, render};
 
-/// What stands for a secret value.
+/// The replacement of secret values.
 const MASK: &str = "***";
 
-/// Whether applying would make a difference that counts: in labels, annotations or anything but
-/// metadata and status. `merged` is the answer to a dry run.
+/// Whether applying would change labels, annotations or anything but metadata and status. `merged` is the
+/// result of a dry run.
 pub fn has_drifted(live: Option<&Value>, merged: &Value, ignored: &IgnoreRules) -> bool {
     let Some(live) = live else { return true };
     if merged.pointer("/metadata/resourceVersion").is_none() {
@@ -40,7 +40,7 @@ fn differs(live: &Value, merged: &Value) -> bool {
         || content(live) != content(merged)
 }
 
-/// The fields that count, with a bug of old API servers evened out.
+/// The fields that are compared, with a bug of old API servers corrected.
 fn content(object: &Value) -> Vec<(&str, Cow<'_, Value>)> {
     let is_autoscaler = object.get("kind").and_then(Value::as_str)
         == Some("HorizontalPodAutoscaler")
@@ -61,8 +61,8 @@ fn content(object: &Value) -> Vec<(&str, Cow<'_, Value>)> {
         .collect()
 }
 
-/// Dry runs before Kubernetes 1.27 repeat the first metric of an autoscaler and add an empty one
-/// (kubernetes#118293).
+/// Removes the repeated first metric and the empty one that dry runs before Kubernetes 1.27 add to
+/// autoscalers (kubernetes#118293).
 fn without_repeated_metrics(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Some(metrics) = spec.get_mut("metrics").and_then(Value::as_array_mut) {
@@ -79,7 +79,7 @@ fn without_repeated_metrics(spec: &Value) -> Value {
     spec
 }
 
-/// Puts masks in place of the values of a Secret, which still tell whether a value changed.
+/// Masks the values of a Secret; different masks still show that a value changed.
 pub fn mask_secrets(live: &mut Value, merged: &mut Value) {
     if !is_secret(merged) && !is_secret(live) {
         return;

@@ -1,4 +1,4 @@
-//! What can go wrong, with the object it went wrong with and its class.
+//! Failures, with the object and the class.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use crate::change::ChangeSet;
 use crate::class::ErrorClass;
 use crate::object::ObjectKey;
 
-/// The API server's refusal, or its silence.
+/// An error of the API server or of the connection to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
-    /// It answered with a status.
+    /// An error status.
     #[error("{message}")]
     Status {
         /// HTTP code.
         code: u16,
-        /// Reason in one word, or nothing.
+        /// The reason, or empty.
         reason: String,
-        /// What it said.
+        /// The message.
         message: String,
-        /// Reasons of the causes it named.
+        /// The reasons of its causes.
         causes: Vec<String>,
     },
-    /// It serves no such kind.
+    /// The kind is not served.
     #[error("no matches for kind \"{kind}\" in version \"{api_version}\"")]
     NoMatch {
         /// The kind.
@@ -32,26 +32,26 @@ pub enum ApiError {
         /// Group and version.
         api_version: String,
     },
-    /// It did not answer, or not in a form that can be read.
+    /// No response, or an unreadable one.
     #[error("{0}")]
     Transport(String),
 }
 
 impl ApiError {
-    /// Whether the object is not there.
+    /// Whether the object does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Status { code: 404, .. })
     }
 
-    /// Whether the server serves nothing at the path: what is known of the kind is no longer true.
+    /// Whether the path does not exist: the discovered resource is outdated.
     pub(crate) fn is_unknown_path(&self) -> bool {
         const WORDS: &str = "the server could not find the requested resource";
-        // The server itself answers in plain text; its clients have made these words of it.
+        // The server's response is plain text, from which its clients make this message.
         matches!(self, Self::Status { code: 404, message, .. }
             if message == WORDS || message.starts_with("404 page not found"))
     }
 
-    /// Whether another try without any change may do.
+    /// Whether a retry without any change may help.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Status { code, .. } => *code == 429 || *code >= 500,
@@ -67,7 +67,7 @@ impl ApiError {
         }
     }
 
-    /// Whether kubectl and Flux take it for an attempt to change what cannot be changed.
+    /// Whether kubectl and Flux treat it as a change of an immutable field.
     pub(crate) fn is_immutable(&self) -> bool {
         if let Self::Status { reason, .. } = self
             && matches!(reason.as_str(), "Conflict" | "Invalid")
@@ -91,7 +91,7 @@ impl ApiError {
         }
     }
 
-    /// Whose job it is.
+    /// The class.
     pub fn class(&self) -> ErrorClass {
         let (code, message, causes) = match self {
             Self::NoMatch { .. } => return ErrorClass::Dependency,
@@ -115,7 +115,7 @@ impl ApiError {
             403 if message.contains("exceeded quota") || message.contains("failed quota") => {
                 ErrorClass::Quota
             }
-            // `User "x" cannot patch resource "y"`; all else that is forbidden is admission's doing.
+            // `User "x" cannot patch resource "y"`; any other 403 comes from admission.
             403 if message.contains(" cannot ") || message.contains("attempting to grant") => {
                 ErrorClass::Rbac
             }
@@ -147,14 +147,14 @@ impl From<kube::Error> for ApiError {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self::from(&*status),
-            // What the service says is all there is to say; the word in front of it is the client's.
+            // Without the client's own prefix.
             kube::Error::Service(inner) => Self::Transport(causes::joined(&*inner)),
             other => Self::Transport(causes::joined(&other)),
         }
     }
 }
 
-/// Where in the sources an object stands.
+/// The file and line of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Path in the artifact.
@@ -163,21 +163,21 @@ pub struct Place {
     pub line: Option<usize>,
 }
 
-/// One object could not be brought to where it should be.
+/// A failure with one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which object, if it is one.
+    /// The object, if there is one.
     pub object: Option<ObjectKey>,
-    /// Whose job it is.
+    /// The class.
     pub class: ErrorClass,
-    /// What happened, in Flux's words; names the object.
+    /// Flux's message, which names the object.
     pub message: String,
-    /// Where it comes from, if that is known.
+    /// The file and line of the object, if known.
     pub place: Option<Place>,
 }
 
 impl Failure {
-    /// A dry run was refused.
+    /// A failed dry run.
     pub(crate) fn dry_run(key: &ObjectKey, error: &ApiError) -> Self {
         let said = without_values(key, error);
         let message = if error.is_not_found() {
@@ -198,7 +198,7 @@ impl Failure {
         Self { object: Some(key.clone()), class, message, place: None }
     }
 
-    /// Something else was refused.
+    /// Another failed request.
     pub(crate) fn of(key: &ObjectKey, what: &str, error: &ApiError) -> Self {
         Self {
             object: Some(key.clone()),
@@ -209,8 +209,8 @@ impl Failure {
     }
 }
 
-/// What an API server said about an object. About a Secret it may quote what it got in place of what it
-/// expected; that is left out, because statuses and events are read by more people than Secrets are.
+/// The API server's message about an object. About a Secret it may quote an invalid value; that is removed,
+/// because more people can read statuses and events than Secrets.
 fn without_values(key: &ObjectKey, error: &ApiError) -> String {
     let said = error.to_string();
     if key.id.kind != "Secret" || !key.id.group.is_empty() {
@@ -229,20 +229,20 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The class of several failures: of the first that is not just bad luck.
+/// The class of several failures: of the first that is not transient.
 pub(crate) fn class_of(failures: &[Failure]) -> ErrorClass {
     let classes = failures.iter().map(|failure| failure.class);
     classes.into_iter().find(|it| *it != ErrorClass::Transient).unwrap_or(ErrorClass::Transient)
 }
 
-/// Objects could not be applied. What was done before is in `changes`.
+/// Objects could not be applied. `changes` has what was done before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyError {
-    /// Each object that failed, in the order of applying.
+    /// The objects that failed, in the order of applying.
     pub failures: Vec<Failure>,
-    /// What was applied nevertheless.
+    /// The objects that were applied.
     pub changes: ChangeSet,
-    /// What may have been written or not: its write began, and failed.
+    /// The objects with a write that failed, so that it is not known whether it happened.
     pub in_doubt: Vec<ObjectKey>,
 }
 

@@ -1,4 +1,4 @@
-//! How the health of an object is told: Flux's reading of Jobs, expressions of the user, kstatus.
+//! Health of objects: Flux's rules for Jobs, custom CEL expressions, kstatus.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use sluice_kstatus::{Assessment, Status, assess, assess_job, with_pods};
 
 use crate::object::{ObjectId, split_api_version};
 
-/// Why health checks cannot be used, in Flux's words.
+/// Why health checks are invalid, with Flux's messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HealthCheckError(String);
 
-/// Expressions by group and kind; an empty kind stands for all of a group.
+/// Expressions by group and kind; an empty kind matches all of a group.
 #[derive(Debug, Default)]
 pub struct HealthChecks(BTreeMap<(String, String), HealthCheck>);
 
-/// What was last seen of an object.
+/// The observed health of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// How far it has got.
+    /// The kstatus status.
     pub status: Status,
-    /// Why, for people; may be empty.
+    /// The message for people; may be empty.
     pub message: String,
-    /// Why it could not be told.
+    /// Why the health could not be evaluated.
     pub error: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl From<Assessment> for Seen {
 }
 
 impl HealthChecks {
-    /// Reads expressions.
+    /// Compiles expressions.
     pub fn compile(checks: &[CustomHealthCheck]) -> Result<Self, HealthCheckError> {
         let mut compiled = BTreeMap::new();
         for (index, check) in checks.iter().enumerate() {
@@ -79,19 +79,19 @@ impl HealthChecks {
         self.0.get(&key(&id.kind)).or_else(|| self.0.get(&key("")))
     }
 
-    /// Whether the pods of an object count, once it is in progress.
+    /// Whether the health of an object in progress depends on its pods.
     pub(crate) fn needs_pods(&self, id: &ObjectId) -> bool {
         id.group == "apps"
             && matches!(id.kind.as_str(), "StatefulSet" | "ReplicaSet")
             && self.of(id).is_none()
     }
 
-    /// Whether time alone can change what is seen of an object.
+    /// Whether the health of an object can change with time alone.
     pub(crate) fn depends_on_time(&self, id: &ObjectId) -> bool {
         self.needs_pods(id) || id.group.is_empty() && id.kind == "Pod" && self.of(id).is_none()
     }
 
-    /// What is seen of an object; `pods` are those it owns, if they count.
+    /// Evaluates the health of an object; `pods` are its pods, if they count.
     pub(crate) fn see(
         &self,
         id: &ObjectId,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_expressions_is_said_in_fluxs_words() {
+    fn invalid_expressions_have_fluxs_messages() {
         let twice = HealthChecks::compile(&[check(Some("A"), "true"), check(Some("A"), "true")]);
         assert_eq!(
             twice.expect_err("twice").to_string(),

@@ -1,4 +1,4 @@
-//! Fields that others own: left out of the comparison, and out of what is applied.
+//! Ignore rules: fields of other managers, left out of the drift comparison and of what is applied.
 
 mod labels;
 mod ownership;
@@ -12,7 +12,7 @@ use crate::metadata;
 use crate::object::ObjectKey;
 use labels::LabelSelector;
 
-/// Why a rule cannot be used.
+/// Why a rule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to create ignore rule selector: invalid {what}: {why}")]
 pub struct IgnoreError {
@@ -20,7 +20,7 @@ pub struct IgnoreError {
     why: String,
 }
 
-/// Rules that were read, in their order.
+/// Compiled rules, in order.
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreRules(Vec<(Option<Target>, Vec<String>)>);
 
@@ -36,7 +36,7 @@ struct Target {
 }
 
 impl IgnoreRules {
-    /// Reads rules.
+    /// Compiles rules.
     pub fn compile(rules: &[IgnoreRule]) -> Result<Self, IgnoreError> {
         rules
             .iter()
@@ -48,7 +48,7 @@ impl IgnoreRules {
             .map(Self)
     }
 
-    /// The pointers that hold for an object.
+    /// The pointers that apply to an object.
     fn paths(&self, object: &Value) -> Vec<&str> {
         self.0
             .iter()
@@ -57,7 +57,7 @@ impl IgnoreRules {
             .collect()
     }
 
-    /// Takes the ignored fields out of two objects; `merged` says which rules hold.
+    /// Removes the ignored fields from two objects; `merged` determines the rules that apply.
     pub(crate) fn strip(&self, live: &mut Value, merged: &mut Value) {
         let paths: Vec<String> = self.paths(merged).into_iter().map(str::to_owned).collect();
         for path in paths {
@@ -66,8 +66,8 @@ impl IgnoreRules {
         }
     }
 
-    /// Changes what is to be applied so that ignored fields stay as they are in the cluster: where
-    /// another manager applies a field, we no longer do; where only we do, we apply what is there.
+    /// Adapts a desired object so that ignored fields keep their live value: a field that another manager applies
+    /// is removed; a field that only we apply gets its live value.
     pub(crate) fn adapt(
         &self,
         payload: &mut Value,
@@ -88,7 +88,7 @@ impl IgnoreRules {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -135,7 +135,7 @@ fn labels(what: &'static str, text: Option<&str>) -> Result<LabelSelector, Ignor
     LabelSelector::parse(text.unwrap_or_default()).map_err(|why| IgnoreError { what, why })
 }
 
-/// Takes the field at a pointer out of an object; nothing happens if there is none.
+/// Removes the field at a pointer, if it exists.
 fn remove(object: &mut Value, pointer: &str) {
     let Some((parent, last)) = pointer.rsplit_once('/') else { return };
     let last = last.replace("~1", "/").replace("~0", "~");

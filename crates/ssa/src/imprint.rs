@@ -1,10 +1,9 @@
-//! What applying leaves on an object, so that a later look at its metadata alone tells whether somebody
-//! touched what was applied.
+//! Imprints: digests of an applied object's metadata that show whether the applied fields were changed since.
 //!
-//! A foreign write to a field of ours takes the field from our entry in `metadata.managedFields`; a write to
-//! any other field, such as a status or a replica count that is not ours, leaves it as it is. So that entry,
-//! those of managers that are taken over, and the few labels and annotations that steer applying are all that
-//! has to be remembered of an object, and they make one number.
+//! A foreign write to a field of ours removes the field from our entry in `metadata.managedFields`; a write to
+//! any other field, such as the status or a replica count that is not ours, leaves the entry as it is. So that
+//! entry, those of managers that are taken over, and the few labels and annotations that control applying are
+//! all that has to be compared, and they are hashed into one number.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -13,20 +12,20 @@ use serde_json::Value;
 use crate::apply::ApplyOptions;
 use crate::metadata::{self, Owner};
 
-/// What applying left on an object.
+/// The imprint of an applied object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Imprint {
-    /// The version of the object.
+    /// The resource version.
     pub version: u64,
-    /// What of its metadata a foreign change alters.
+    /// The digest of the metadata that a foreign change alters.
     pub mark: u64,
 }
 
 impl Imprint {
-    /// The imprint on an object with this metadata, for one who applies so.
+    /// The imprint of metadata, for an owner and its options.
     pub fn of(metadata: &Value, owner: &Owner, options: &ApplyOptions) -> Self {
         let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default();
-        // Its keys are fixed: the same metadata makes the same number everywhere.
+        // Its keys are fixed: the same metadata gives the same number everywhere.
         let mut hasher = DefaultHasher::new();
         text("uid").hash(&mut hasher);
         let entries = metadata.get("managedFields").and_then(Value::as_array);
@@ -59,7 +58,7 @@ impl Imprint {
     }
 }
 
-/// A number that tells desired objects apart.
+/// A digest of a desired object.
 pub fn digest(object: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     object.to_string().hash(&mut hasher);
@@ -96,12 +95,12 @@ mod tests {
         let add = |entry: Value| {
             with(&|it| it["managedFields"].as_array_mut().unwrap().push(entry.clone()))
         };
-        // Somebody else's business.
+        // Changes that do not concern us.
         assert!(!with(&|it| it["resourceVersion"] = json!("8")));
         assert!(!with(&|it| it["annotations"] = json!({"deployment.kubernetes.io/revision": "2"})));
         assert!(!add(entry("hpa", "Update", "scale", &json!({"f:spec": {"f:replicas": {}}}))));
         assert!(!add(entry("other", "Apply", "", &json!({"f:data": {"f:b": {}}}))));
-        // Ours.
+        // Changes that do.
         assert!(with(&|it| it["uid"] = json!("v")));
         assert!(with(&|it| it["managedFields"][0]["fieldsV1"] = json!({})));
         assert!(with(&|it| it["managedFields"] = json!([])));

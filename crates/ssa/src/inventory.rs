@@ -1,4 +1,4 @@
-//! Lists of applied objects: what a status remembers, and what is to be pruned.
+//! Inventories: the applied objects in a status, for pruning.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use sluice_api::shared::inventory::{ResourceInventory, ResourceRef};
 use crate::change::{Action, ChangeSet};
 use crate::object::{IdError, ObjectId, ObjectKey};
 
-/// The objects that were applied, in the order of applying, each once.
+/// The applied objects, in the order of applying, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
     entries: Vec<ObjectKey>,
@@ -15,7 +15,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// What a status holds.
+    /// Parses the inventory of a status.
     pub fn read(stored: &ResourceInventory) -> Result<Self, IdError> {
         let mut inventory = Self::default();
         for entry in &stored.entries {
@@ -24,7 +24,7 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Reads what can be read of the form in a status, and gives the ids that cannot.
+    /// Parses the valid entries of a status, and returns the invalid ids.
     pub fn readable(stored: &ResourceInventory) -> (Self, Vec<&str>) {
         let (mut inventory, mut unreadable) = (Self::default(), Vec::new());
         for entry in &stored.entries {
@@ -38,13 +38,13 @@ impl Inventory {
         (inventory, unreadable)
     }
 
-    /// All objects of a change set, skipped ones too: they are left alone, not given up.
+    /// All objects of a change set, including skipped ones: those are kept, not released.
     pub fn of_changes(changes: &ChangeSet) -> Self {
         let applied = changes.entries.iter().filter(|change| change.action != Action::Deleted);
         Self::of_keys(applied.map(|change| change.key.clone()))
     }
 
-    /// Given objects.
+    /// An inventory of keys.
     pub fn of_keys(keys: impl IntoIterator<Item = ObjectKey>) -> Self {
         let mut inventory = Self::default();
         for key in keys {
@@ -53,7 +53,7 @@ impl Inventory {
         inventory
     }
 
-    /// The form for a status.
+    /// The form in a status.
     pub fn write(&self) -> ResourceInventory {
         let entry = |key: &ObjectKey| ResourceRef {
             id: key.id.to_inventory(),
@@ -71,20 +71,19 @@ impl Inventory {
         &self.entries
     }
 
-    /// Whether an object is in it, in whatever version.
+    /// Whether it contains an object, in any version.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.ids.contains(id)
     }
 
-    /// Adds an object unless it is there.
+    /// Adds an object unless it is in the inventory.
     pub fn add(&mut self, key: ObjectKey) {
         if self.ids.insert(key.id.clone()) {
             self.entries.push(key);
         }
     }
 
-    /// Both, this one first. Written before anything is applied, so that what a crash leaves behind
-    /// is remembered.
+    /// The union, this one first. It is written before anything is applied, so that a crash orphans nothing.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut union = self.clone();
@@ -94,7 +93,7 @@ impl Inventory {
         union
     }
 
-    /// The objects that are in this one and not in the other, sorted as they would be applied.
+    /// The objects that are in this one and not in the other, in the order of applying.
     pub fn minus(&self, other: &Self) -> Vec<ObjectKey> {
         let mut stale: Vec<ObjectKey> =
             self.entries.iter().filter(|key| !other.contains(&key.id)).cloned().collect();
@@ -102,12 +101,12 @@ impl Inventory {
         stale
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -1,16 +1,16 @@
 //! Server-side apply as Flux does it, on any cluster a [`kube::Client`] reaches.
 //!
 //! ```text
-//!   objects ── normalise    the form in which Flux applies
-//!           ── stages       definitions, classes, chosen kinds, the rest
-//!   stage   ── check        get, skip?, dry run, drift?         all objects, some at a time
-//!           ── apply        clean up, recreate, apply           only if nothing was refused
+//!   objects ── normalise    Flux's form for applying
+//!           ── stages       definitions, classes, custom kinds, the rest
+//!   stage   ── check        get, skip?, dry run, drift?         all objects, concurrently
+//!           ── apply        clean up, recreate, apply           only if no dry run failed
 //!           ── wait         definitions and classes must be ready
-//!   set     ── inventory    what was applied; what is stale is pruned if it is still ours
-//!           ── wait         until all is healthy, or something never will be
+//!   set     ── inventory    applied objects; stale ones are pruned if they are still ours
+//!           ── wait         until all are healthy, or one has failed
 //! ```
 //!
-//! Start reading at [`Applier`]. **Invariant:** an object that has not drifted is not written.
+//! Start reading at [`Applier`]. **Invariant:** an object without drift is not written.
 //! **Invariant:** in a stage nothing is written before every dry run of it has passed. **Invariant:**
 //! dropping a future stops at the next request; doing it all again does the rest.
 

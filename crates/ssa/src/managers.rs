@@ -1,11 +1,11 @@
-//! Taking over fields that others set before: which managers give way, and the patch that does it.
+//! Take-over of fields: which managers give way, and the patch that does it.
 
 use serde_json::{Value, json};
 use sluice_schema::smd;
 
 use crate::metadata::{self, entries};
 
-/// How a manager wrote.
+/// The operation of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// By server-side apply.
@@ -23,12 +23,12 @@ impl Operation {
     }
 }
 
-/// A field manager whose fields are taken over, by the beginning of its name.
+/// A field manager to take over, by the prefix of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldManager {
-    /// The beginning of the name.
+    /// The prefix of the name.
     pub prefix: String,
-    /// How it wrote.
+    /// The operation.
     pub operation: Operation,
 }
 
@@ -46,26 +46,26 @@ impl FieldManager {
     }
 }
 
-/// What of an object in the cluster goes away before it is applied.
+/// What is removed from a live object before it is applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleanup {
     /// Keys of annotations.
     pub annotations: Vec<String>,
     /// Keys of labels.
     pub labels: Vec<String>,
-    /// Managers whose fields become ours.
+    /// Managers to take over.
     pub managers: Vec<FieldManager>,
-    /// Objects that bear one of these keep everything.
+    /// Objects with one of these marks are left as they are.
     pub exclusions: metadata::Marks,
 }
 
 impl Cleanup {
-    /// Whether the fields of an entry become ours.
+    /// Whether an entry is taken over.
     pub(crate) fn takes_over(&self, entry: &Value) -> bool {
         self.managers.iter().any(|manager| manager.matches(entry))
     }
 
-    /// The JSON patch for an object, or nothing if it is clean.
+    /// The JSON patch for an object, or `None` if there is nothing to do.
     pub(crate) fn patch(&self, live: &Value, field_manager: &str) -> Option<Value> {
         let mut operations = Vec::new();
         let found = metadata::annotations(live);
@@ -80,7 +80,7 @@ impl Cleanup {
     }
 }
 
-/// The patch that moves all managed fields to another API version, or nothing if they are there.
+/// The patch that moves all managed fields to another API version, or `None` if they have it.
 pub(crate) fn migration(live: &Value, api_version: &str) -> Option<Value> {
     let mut moved = entries(live).to_vec();
     let mut changed = false;
@@ -105,7 +105,7 @@ fn remove_keys(
     }
 }
 
-/// The entries after the managers that give way were merged into our own, which comes last.
+/// The entries after taken-over managers were merged into our own, which comes last.
 fn taken_over(
     entries: &[Value],
     managers: &[FieldManager],
@@ -144,7 +144,7 @@ fn taken_over(
     Some(kept)
 }
 
-/// Adds the fields of one entry to another. Fields that cannot be read are not ours to touch.
+/// Adds the fields of one entry to another. Unreadable fields are left out.
 fn merge_fields(into: &mut Value, from: &Value) {
     let Some(theirs) = from.get("fieldsV1") else { return };
     let Some(ours) = into.get("fieldsV1") else {

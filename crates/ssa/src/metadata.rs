@@ -1,20 +1,20 @@
-//! Labels and annotations: reading them, setting them, and the words in them that steer applying.
+//! Labels and annotations, and those that control applying.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Who applies: the field manager, and the group whose labels mark what it owns.
+/// The field manager, and the group of the owner labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Field manager of all writes.
+    /// The field manager of all writes.
     pub field_manager: String,
-    /// Prefix of the labels `name` and `namespace`.
+    /// The prefix of the labels `name` and `namespace`.
     pub group: String,
 }
 
 impl Owner {
-    /// The owner that Flux's kustomize-controller is.
+    /// The owner of Flux's kustomize-controller.
     pub fn kustomize() -> Self {
         Self {
             field_manager: "kustomize-controller".to_owned(),
@@ -22,7 +22,7 @@ impl Owner {
         }
     }
 
-    /// The labels that mark the objects of one owner.
+    /// The owner labels of one owner.
     pub fn labels(&self, name: &str, namespace: &str) -> BTreeMap<String, String> {
         BTreeMap::from([
             (format!("{}/name", self.group), name.to_owned()),
@@ -30,7 +30,7 @@ impl Owner {
         ])
     }
 
-    /// Namespace and name of the owner that an object's labels name.
+    /// Namespace and name in the owner labels of an object.
     pub fn marked(&self, object: &Value) -> Option<(String, String)> {
         let label = |field: &str| entry(object, "labels", &format!("{}/{field}", self.group));
         Some((label("namespace")?.to_owned(), label("name")?.to_owned()))
@@ -43,7 +43,7 @@ impl Owner {
     }
 }
 
-/// Sets labels and annotations, over what is there.
+/// Sets labels and annotations, replacing existing values.
 pub fn set_metadata(
     object: &mut Value,
     labels: &BTreeMap<String, String>,
@@ -66,7 +66,7 @@ pub fn set_metadata(
     }
 }
 
-/// The map in a field, which is made if there is none.
+/// The map in a field, created if absent.
 fn child<'m>(map: &'m mut Map<String, Value>, field: &str) -> Option<&'m mut Map<String, Value>> {
     let value = map.entry(field).or_insert(Value::Null);
     if !value.is_object() {
@@ -75,28 +75,28 @@ fn child<'m>(map: &'m mut Map<String, Value>, field: &str) -> Option<&'m mut Map
     value.as_object_mut()
 }
 
-/// A label's or annotation's text.
+/// The value of a label or annotation.
 fn entry<'v>(object: &'v Value, field: &str, key: &str) -> Option<&'v str> {
     object.get("metadata")?.get(field)?.get(key)?.as_str()
 }
 
-/// The entries of an object's managed fields.
+/// The managed fields of an object.
 pub(crate) fn entries(object: &Value) -> &[Value] {
     object.pointer("/metadata/managedFields").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether an entry of the managed fields is that of what this manager applied.
+/// Whether an entry is this manager's from server-side apply.
 pub(crate) fn is_own_entry(entry: &Value, manager: &str) -> bool {
     let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
     text("manager") == manager && text("operation") == "Apply" && text("subresource").is_empty()
 }
 
-/// Labels of an object; what is no text is left out.
+/// Labels of an object; values that are not strings are skipped.
 pub(crate) fn labels(object: &Value) -> BTreeMap<&str, &str> {
     texts(object, "labels")
 }
 
-/// Annotations of an object; what is no text is left out.
+/// Annotations of an object; values that are not strings are skipped.
 pub(crate) fn annotations(object: &Value) -> BTreeMap<&str, &str> {
     texts(object, "annotations")
 }
@@ -112,10 +112,10 @@ fn texts<'v>(object: &'v Value, field: &str) -> BTreeMap<&'v str, &'v str> {
         .collect()
 }
 
-/// Words that are looked for in labels and annotations: a key and the value that counts.
+/// Labels or annotations that control applying: a key and the value that counts.
 pub type Marks = Vec<(String, String)>;
 
-/// Whether an object bears one of the marks, as a label or an annotation, in any case of letters.
+/// Whether an object has one of the marks, as a label or an annotation, ignoring case.
 pub(crate) fn has_mark(object: &Value, marks: &Marks) -> bool {
     marks.iter().any(|(key, value)| {
         ["labels", "annotations"].iter().any(|field| {

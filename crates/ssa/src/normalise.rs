@@ -1,4 +1,4 @@
-//! What Flux does to an object before it applies it, so that the server's answer can be compared.
+//! Flux's normalisation of objects before applying, so that the dry run's result can be compared.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +9,12 @@ use crate::class::ErrorClass;
 use crate::failure::Failure;
 use crate::object::{ObjectKey, split_api_version};
 
-/// Brings an object into the form in which it is applied: through its Go type if it is a built-in
-/// kind, with the protocol of ports and the data of Secrets spelled out, without a status.
+/// Normalises an object for applying: through its Go type if it is a built-in kind, with the protocol of ports
+/// and the data of Secrets filled in, without a status.
 pub fn normalise(object: &mut Value) {
     let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-    // Flux leaves roles alone, because their Go type loses rules that are written as null.
+    // Flux skips roles, because their Go type loses rules that are null.
     if api_version == "rbac.authorization.k8s.io/v1" && matches!(kind, "Role" | "ClusterRole") {
         return;
     }
@@ -35,7 +35,7 @@ pub fn normalise(object: &mut Value) {
     }
 }
 
-/// Whether Flux's Go client knows the type. It has no definitions and no aggregated services.
+/// Whether Flux's Go client knows the type. It does not know CRDs and APIServices.
 fn has_client_type(api_version: &str, kind: &str) -> bool {
     let (group, _) = split_api_version(api_version);
     !matches!(group, "apiextensions.k8s.io" | "apiregistration.k8s.io")
@@ -103,8 +103,8 @@ pub(crate) fn is_secret(object: &Value) -> bool {
     key.id.group.is_empty() && key.version == "v1" && key.id.kind.eq_ignore_ascii_case("secret")
 }
 
-/// Takes from a definition the certificates of its conversion webhook if they are none: the server
-/// refuses them, and whoever injects them will do so again.
+/// Removes invalid CA certificates from a CRD's conversion webhook: the server rejects them, and the program
+/// that injects them will do so again.
 pub(crate) fn drop_invalid_bundle(object: &mut Value) {
     const BUNDLE: &str = "/spec/conversion/webhook/clientConfig";
     if !is_definition(object) {
@@ -118,7 +118,7 @@ pub(crate) fn drop_invalid_bundle(object: &mut Value) {
     }
 }
 
-/// Whether there is at least one certificate in a PEM file.
+/// Whether a PEM text has at least one certificate.
 fn has_certificate(pem: &[u8]) -> bool {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
@@ -126,12 +126,12 @@ fn has_certificate(pem: &[u8]) -> bool {
     text.split(BEGIN).skip(1).any(|block| {
         let Some((body, _)) = block.split_once(END) else { return false };
         let body: String = body.split_whitespace().collect();
-        // A certificate is a DER sequence; the server looks closer.
+        // A certificate is a DER sequence; the server checks the rest.
         STANDARD.decode(body).is_ok_and(|der| der.first() == Some(&0x30) && der.len() > 64)
     })
 }
 
-/// What is wrong with a Secret that is still encrypted: it must not reach the cluster.
+/// The failure of a Secret that is still encrypted: it must not reach the cluster.
 pub fn still_encrypted(object: &Value) -> Option<Failure> {
     const DECRYPT: (&str, &str) = ("kustomize.toolkit.fluxcd.io/decrypt", "disabled");
     let is_encrypted = object.pointer("/sops/mac").is_some();

@@ -1,4 +1,4 @@
-//! What an object is called: its identity, its id in an inventory, and how people read it.
+//! Object identities: key, inventory id, and text for people.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,39 +7,38 @@ use serde_json::Value;
 
 use crate::order;
 
-/// The group whose names may hold colons.
+/// The group with names that may contain colons.
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// An object whatever the version it is asked for in. Sorts as objects are applied.
+/// An object in any version. Sorts in the order of applying.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectId {
     /// API group, empty for the core.
     pub group: String,
     /// Kind.
     pub kind: String,
-    /// Namespace, empty for objects of the whole cluster.
+    /// Namespace, empty for cluster-scoped objects.
     pub namespace: String,
     /// Name.
     pub name: String,
 }
 
-/// An object and the version it is asked for in.
+/// An object in a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
     /// Version without the group.
     pub version: String,
 }
 
-/// An inventory holds something that is no id.
+/// An invalid inventory id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unable to parse stored object metadata: {0}")]
 pub struct IdError(String);
 
 impl ObjectId {
-    /// Reads an id back: `namespace_name_group_kind`, where a double underscore in the name stands
-    /// for a colon.
+    /// Parses an id: `namespace_name_group_kind`, with a double underscore in the name for a colon.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let fault = |rest: &str| IdError(rest.to_owned());
         let (namespace, rest) = text.split_once('_').ok_or_else(|| fault(text))?;

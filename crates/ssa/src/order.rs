@@ -1,10 +1,10 @@
-//! Which kinds come before which, and in which stage an object is applied.
+//! The order of kinds and the stages of applying.
 
 use std::collections::BTreeSet;
 
 use crate::object::ObjectKey;
 
-/// Kinds that others need, in the order in which they are applied.
+/// Kinds that others depend on, in the order of applying.
 const FIRST: [&str; 23] = [
     "CustomResourceDefinition",
     "Namespace",
@@ -31,10 +31,10 @@ const FIRST: [&str; 23] = [
     "PodDisruptionBudget",
 ];
 
-/// Kinds that could get in the way of all others.
+/// Kinds that could block all others.
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// Where a kind stands; all that are not named stand in the middle, side by side.
+/// The position of a kind; all unnamed kinds are in the middle, with equal positions.
 pub(crate) fn of_kind(kind: &str) -> usize {
     let position = |kinds: &[&str]| kinds.iter().position(|known| *known == kind);
     position(&FIRST)
@@ -42,18 +42,18 @@ pub(crate) fn of_kind(kind: &str) -> usize {
         .unwrap_or(FIRST.len())
 }
 
-/// A group and a kind, as `--custom-apply-stage-kinds` lists them.
+/// A group and a kind, as in `--custom-apply-stage-kinds`.
 pub type GroupKind = (String, String);
 
-/// What is applied together. A stage begins when the one before is applied and, where it waits,
-/// ready.
+/// Objects that are applied together. A stage begins when the previous one is applied and, if it is waited
+/// for, ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Definitions, namespaces and cluster roles. Waited for.
+    /// CRDs, namespaces and cluster roles. Waited for.
     Definitions,
     /// Kinds that end in `Class`. Waited for.
     Classes,
-    /// Kinds the operator of the controller chose.
+    /// Kinds that the operator chose.
     Custom,
     /// Everything else.
     Rest,
@@ -82,13 +82,13 @@ impl Stage {
         }
     }
 
-    /// Whether the next stage has to wait for the objects of this one.
+    /// Whether the next stage waits for the objects of this one.
     pub fn is_waited_for(self) -> bool {
         matches!(self, Self::Definitions | Self::Classes)
     }
 }
 
-/// Reads a list of kinds: `group/Kind,Kind`.
+/// Parses a list of kinds: `group/Kind,Kind`.
 pub fn parse_group_kinds(text: &str) -> BTreeSet<GroupKind> {
     text.split(',')
         .map(str::trim)

@@ -1,11 +1,11 @@
-//! What to do about objects that are written for versions of Flux's kinds that are served no longer.
+//! Advice for objects with versions of Flux's kinds that are no longer served.
 
 use sluice_api::versions::successor;
 
 use crate::failure::{ApiError, Failure};
 use crate::object::ObjectKey;
 
-/// Advice about those of the failures that are about versions with a successor; nothing where none is.
+/// The advice for failures that are about versions with a successor; `None` if there are none.
 pub fn advice<'f>(failures: impl IntoIterator<Item = &'f Failure>) -> Option<String> {
     let outdated = failures.into_iter().filter_map(|failure| {
         let key = failure.object.as_ref()?;
@@ -24,7 +24,7 @@ pub fn advice<'f>(failures: impl IntoIterator<Item = &'f Failure>) -> Option<Str
     })
 }
 
-/// What is said where the version of an object is not served.
+/// The message for a version that is not served.
 fn unserved(key: &ObjectKey) -> String {
     let api_version = format!("{}/{}", key.id.group, key.version);
     ApiError::NoMatch { kind: key.id.kind.clone(), api_version }.to_string()

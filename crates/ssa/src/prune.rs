@@ -1,4 +1,4 @@
-//! Deleting objects that are ours and no longer wanted.
+//! Garbage collection: deletes owned objects that are no longer desired.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,14 +16,14 @@ use crate::failure::{Failure, class_of};
 use crate::metadata::{self, Marks, Owner, has_mark};
 use crate::object::{ObjectId, ObjectKey};
 
-/// What becomes of the objects an object owns.
+/// The propagation policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They are deleted afterwards.
+    /// Dependents are deleted afterwards.
     Background,
-    /// They are deleted before.
+    /// Dependents are deleted before.
     Foreground,
-    /// They stay.
+    /// Dependents are kept.
     Orphan,
 }
 
@@ -37,25 +37,25 @@ impl Propagation {
     }
 }
 
-/// Which objects are deleted, and how.
+/// Options of a deletion.
 #[derive(Clone, Debug)]
 pub struct DeleteOptions {
-    /// What becomes of what they own.
+    /// The propagation policy.
     pub propagation: Propagation,
-    /// Labels that an object must bear to be ours.
+    /// The owner labels that an object must have.
     pub owner_labels: BTreeMap<String, String>,
-    /// Marks of objects that stay.
+    /// Marks of objects that are kept.
     pub exclusions: Marks,
-    /// Objects that stay for somebody else, although they are ours; they count as unchanged.
+    /// Objects that are kept because another owner takes them over; they count as unchanged.
     pub spared: BTreeSet<ObjectId>,
-    /// Whether only the very object that was looked at is deleted, and not one that took its name since. Off
-    /// only in simulations of what that leads to.
+    /// Whether a delete has the uid of the object that was read as a precondition, so that a new object with the
+    /// same name is not deleted. Off only in simulations that show the consequences.
     #[doc(hidden)]
     pub very_object: bool,
 }
 
 impl DeleteOptions {
-    /// What Flux's kustomize-controller prunes with, for one Kustomization.
+    /// The options of Flux's kustomize-controller for one Kustomization.
     pub fn kustomize(owner: &Owner, name: &str, namespace: &str) -> Self {
         let mark = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         Self {
@@ -72,17 +72,17 @@ impl DeleteOptions {
     }
 }
 
-/// Some objects could not be deleted. What was done is in `changes`.
+/// Some objects could not be deleted. `changes` has what was done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeleteError {
-    /// Each object that failed.
+    /// The objects that failed.
     pub failures: Vec<Failure>,
-    /// What became of all objects.
+    /// The changes of all objects.
     pub changes: ChangeSet,
 }
 
 impl DeleteError {
-    /// Objects that may still be there, and must stay in the inventory to be tried again.
+    /// Objects that may still exist, and must stay in the inventory for the next attempt.
     pub fn survivors(&self) -> Vec<ObjectKey> {
         let unknown = self.changes.entries.iter().filter(|entry| entry.action == Action::Unknown);
         unknown.map(|entry| entry.key.clone()).collect()
@@ -103,10 +103,10 @@ impl fmt::Display for DeleteError {
 
 impl std::error::Error for DeleteError {}
 
-/// What the end of a Kustomization means for its objects.
+/// The treatment of a deleted Kustomization's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// They stay.
+    /// They are kept.
     Keep,
     /// They are deleted.
     Delete,
@@ -122,17 +122,17 @@ impl Removal {
             None | Some(DeletionPolicy::MirrorPrune) if !prune => Self::Keep,
             None | Some(DeletionPolicy::MirrorPrune | DeletionPolicy::Delete) => Self::Delete,
             Some(DeletionPolicy::WaitForTermination) => Self::DeleteAndWait,
-            // Orphan, and whatever a later version may add.
+            // Orphan, and values of later versions.
             Some(_) => Self::Keep,
         }
     }
 }
 
 impl Applier {
-    /// Deletes objects in the reverse order of applying: those that are still ours and do not ask to
-    /// stay. Objects that are gone count as deleted.
+    /// Deletes objects in the reverse order of applying, if they still have the owner labels and are not excluded.
+    /// Objects that do not exist count as deleted.
     ///
-    /// Safe to drop and to call again.
+    /// Cancel-safe and idempotent.
     pub async fn delete(
         &self,
         mut keys: Vec<ObjectKey>,
@@ -144,7 +144,7 @@ impl Applier {
         let mut failures = Vec::new();
         let mut keys = keys.into_iter().peekable();
         while let Some(first) = keys.next() {
-            // Objects of one kind go some at a time; kinds go one after the other.
+            // Objects of one kind are deleted concurrently, kinds in sequence.
             let (group, kind) = (first.id.group.clone(), first.id.kind.clone());
             let mut together = vec![first];
             while let Some(next) =
@@ -187,8 +187,8 @@ impl Applier {
             .await
             .map_err(|error| query_failed(&error))?;
         if !resource.namespaced && !key.id.namespace.is_empty() {
-            // An id with a namespace that its kind does not have was never the server's: deleting
-            // by it could hit the object that is applied under its true name.
+            // A key with a namespace for a cluster-scoped kind never came from the server: deleting by it could
+            // delete the object that is applied under its real key.
             return Ok(Action::Skipped);
         }
         let live = match resource.get(&self.client, &key.id.namespace, &key.id.name).await {

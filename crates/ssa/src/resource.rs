@@ -1,4 +1,4 @@
-//! The requests this crate makes, on objects of any kind, as JSON.
+//! API requests for objects of any kind, as JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 
 use crate::failure::ApiError;
 
-/// How long the server may keep a watch open, in seconds; afterwards the state is read anew.
+/// The timeout of a watch, in seconds; afterwards the state is read again.
 const WATCH_SECONDS: u32 = 290;
 
-/// How many objects are asked for at once.
+/// The page size of lists.
 const PAGE: u32 = 500;
 
-/// How often a request is sent again because the server asks for it.
+/// The maximum number of retries that the server asks for.
 const RETRIES: usize = 10;
 
-/// How long the server can make a request wait, in seconds.
+/// The maximum `Retry-After` that is respected, in seconds.
 const MOST_SECONDS: u32 = 30;
 
-/// Where objects of a kind are found.
+/// A resource of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// API group.
@@ -33,7 +33,7 @@ pub struct Resource {
     pub version: String,
     /// Name of the resource in paths.
     pub plural: String,
-    /// Whether its objects live in namespaces.
+    /// Whether it is namespaced.
     pub namespaced: bool,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct Listed {
     pub(crate) resource_version: String,
 }
 
-/// Which objects of a resource a list or a watch is about.
+/// The objects of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choice {
     /// One object by its name.
     pub(crate) name: Option<String>,
-    /// Labels, as a selector's text.
+    /// A label selector.
     pub(crate) labels: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl Resource {
         send(client, request("GET", &self.object(namespace, name), None, &Value::Null)?).await
     }
 
-    /// Server-side apply, which takes fields from others by force; a dry run changes nothing.
+    /// Server-side apply with force, or its dry run.
     pub(crate) async fn apply(
         &self,
         client: &Client,
@@ -123,7 +123,7 @@ impl Resource {
         send(client, request("PATCH", &path, Some("application/json-patch+json"), patch)?).await
     }
 
-    /// Deletes the very object that was looked at.
+    /// Deletes an object with its uid as a precondition.
     pub(crate) async fn delete(
         &self,
         client: &Client,
@@ -169,7 +169,7 @@ impl Resource {
         }
     }
 
-    /// Changes since a version; without one, everything there is comes first.
+    /// Changes since a resource version; without one, the current objects come first.
     pub(crate) async fn watch(
         &self,
         client: &Client,
@@ -191,7 +191,7 @@ impl Resource {
     }
 }
 
-/// The answer to a GET of any path.
+/// The response to a GET of any path.
 pub(crate) async fn get_path(client: &Client, path: &str, accept: &str) -> Result<Value, ApiError> {
     let request = Request::get(path)
         .header(http::header::ACCEPT, accept)
@@ -216,8 +216,8 @@ fn request(
     builder.body(bytes).map_err(|error| ApiError::Transport(error.to_string()))
 }
 
-/// Sends a request, again where the server asks to come back later, as Go's client does. What is
-/// sent twice is done once: reads, applies, and deletions of one very object.
+/// Sends a request, and retries as the server asks, like Go's client. All requests are idempotent: reads, applies,
+/// and deletions by uid.
 async fn send(client: &Client, request: Request<Vec<u8>>) -> Result<Value, ApiError> {
     for _ in 0..RETRIES {
         let error = match client.request::<Value>(request.clone()).await {
@@ -236,7 +236,7 @@ async fn send(client: &Client, request: Request<Vec<u8>>) -> Result<Value, ApiEr
     Ok(client.request::<Value>(request).await?)
 }
 
-/// A text as a part of a path or a query.
+/// Encodes a text for a path or a query.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

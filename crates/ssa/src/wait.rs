@@ -1,4 +1,4 @@
-//! Waiting until objects are healthy, or gone. The cluster is watched, not asked over and over.
+//! Waits until objects are healthy, or gone, by watches and not by polling.
 
 mod observe;
 
@@ -18,19 +18,19 @@ use crate::health::Seen;
 use crate::object::{ObjectId, ObjectKey};
 use observe::{Member, Observer};
 
-/// Up to so many objects of a kind and namespace are watched one by one, more of them together.
+/// The maximum number of objects of a kind and namespace that are watched one by one.
 const WATCHED_ALONE: usize = 4;
 
 /// An object to wait for.
 #[derive(Clone, PartialEq)]
 pub struct WaitTarget {
-    /// Which object.
+    /// The object.
     pub key: ObjectKey,
-    /// The object as last seen; saves asking for it.
+    /// Its last known state, which saves a request.
     pub state: Option<Value>,
 }
 
-/// Without the object, which may be a Secret.
+/// Shows the key only, because the object may be a Secret.
 impl fmt::Debug for WaitTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WaitTarget").field("key", &self.key).finish_non_exhaustive()
@@ -49,18 +49,18 @@ impl From<ObjectKey> for WaitTarget {
     }
 }
 
-/// How to wait.
+/// Options of a wait.
 #[derive(Clone, Debug)]
 pub struct WaitOptions {
-    /// How long at most.
+    /// The timeout.
     pub timeout: Duration,
-    /// Give up as soon as one object has failed.
+    /// Whether to stop as soon as one object has failed.
     pub fail_fast: bool,
-    /// Jobs that are removed when they are done: not to find them is good.
+    /// Jobs with a TTL: a missing one counts as done.
     pub jobs_with_ttl: BTreeSet<ObjectId>,
-    /// A label selector that all objects match, for watches of many.
+    /// A label selector that matches all objects, for watches of many.
     pub labels: Option<String>,
-    /// Ends the wait: there is something newer to apply.
+    /// Cancels the wait, because there is something newer to apply.
     pub cancel: CancellationToken,
 }
 
@@ -76,28 +76,28 @@ impl Default for WaitOptions {
     }
 }
 
-/// An object that did not get well.
+/// An object that did not become healthy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unhealthy {
-    /// Which object.
+    /// The object.
     pub key: ObjectKey,
-    /// What was last seen of it.
+    /// Its last observed health.
     pub seen: Seen,
 }
 
 /// Why a wait ended without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitError {
-    /// It was called off.
+    /// It was cancelled.
     Canceled,
-    /// Some objects have failed, and all others are well or need not be waited for.
+    /// Some objects have failed, and all others are healthy or need not be waited for.
     Stalled(Vec<Unhealthy>),
-    /// Time is up.
+    /// The timeout.
     TimedOut(Vec<Unhealthy>),
 }
 
 impl WaitError {
-    /// The objects that did not get well.
+    /// The objects that did not become healthy.
     pub fn objects(&self) -> &[Unhealthy] {
         match self {
             Self::Canceled => &[],
@@ -127,7 +127,7 @@ impl fmt::Display for WaitError {
 
 impl std::error::Error for WaitError {}
 
-/// The Jobs of a set that are removed some time after they are done.
+/// The Jobs of a set that have a TTL.
 pub fn jobs_with_ttl(objects: &[Desired]) -> BTreeSet<ObjectId> {
     objects
         .iter()
@@ -140,10 +140,10 @@ pub fn jobs_with_ttl(objects: &[Desired]) -> BTreeSet<ObjectId> {
 }
 
 impl Applier {
-    /// Waits until all objects are current. Ends early when all others have failed, or with
-    /// `fail_fast` when one has. What is already known to be well costs no request.
+    /// Waits until all objects are current. Ends early when all others have failed, or with `fail_fast` when one has.
+    /// Objects that are known to be healthy cost no request.
     ///
-    /// Safe to drop; the watches end with it.
+    /// Cancel-safe; the watches end with it.
     pub async fn wait(
         &self,
         targets: Vec<WaitTarget>,
@@ -162,7 +162,7 @@ impl Applier {
                 None => Seen::plain(Status::Unknown, ""),
             })
             .collect();
-        // A Job that is gone after it was done is as good as current.
+        // A Job with a TTL that is gone counts as current.
         let effective = |index: usize, seen: &Seen| match (seen.status, waited.get(index)) {
             (Status::NotFound, Some(target)) if options.jobs_with_ttl.contains(&target.key.id) => {
                 Status::Current
@@ -261,7 +261,7 @@ impl Applier {
     }
 }
 
-/// How observing came to its end.
+/// The end of an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     Decided,

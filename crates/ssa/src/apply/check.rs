@@ -1,4 +1,4 @@
-//! Looking at one object: is it to be left alone, would the server take it, has it drifted?
+//! Checks one object: skipped, dry run, drift.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::normalise::drop_invalid_bundle;
 use crate::object::ObjectKey;
 use crate::resource::Resource;
 
-/// How long a server may take to serve a kind whose definition it calls established.
+/// How long a server may take to serve an established kind.
 const SERVED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whether writing may follow.
@@ -24,15 +24,15 @@ const SERVED_WITHIN: Duration = Duration::from_secs(10);
 pub(super) enum Mode {
     /// It may.
     Apply,
-    /// It must not: something failed before.
+    /// It must not, after a failure.
     Look,
 }
 
-/// What is to be done with an object.
+/// The result of a check.
 pub(super) enum Verdict {
-    /// Nothing.
+    /// Nothing to do.
     Done(Box<Change>),
-    /// It has to be written.
+    /// The object has to be written.
     Write(Box<Pending>),
 }
 
@@ -141,8 +141,8 @@ impl Applier {
         })))
     }
 
-    /// What a dry run makes of an object that is new, if it is. Anything else that the dry run says is
-    /// heard again after a look at what is there.
+    /// The result of a dry run for an object that is new. Any other outcome is `None`: the object is then read and
+    /// dry-run again.
     async fn would_create(
         &self,
         key: &ObjectKey,
@@ -158,8 +158,8 @@ impl Applier {
         merged.pointer("/metadata/resourceVersion").is_none().then_some(merged)
     }
 
-    /// Where the object's kind is served. Kinds whose definition is in the same set are waited for,
-    /// because servers serve them a moment after they call them established.
+    /// The resource of an object's kind. A kind with its CRD in the same set is waited for, because servers serve
+    /// it a moment after they call it established.
     pub(super) async fn resolve(
         &self,
         key: &ObjectKey,
@@ -179,7 +179,7 @@ impl Applier {
         }
     }
 
-    /// What applying left on an object, if that is asked for.
+    /// The imprint of an object, if requested.
     pub(super) fn imprint(
         &self,
         object: &Value,
@@ -190,7 +190,7 @@ impl Applier {
         Some((Imprint::of(metadata, &self.owner, options), digest?))
     }
 
-    /// The object in the cluster. That it cannot be read for lack of rights is no reason not to apply.
+    /// The live object. A missing right to read it is no reason not to apply.
     pub(super) async fn read(
         &self,
         resource: &Resource,
@@ -214,7 +214,7 @@ impl Applier {
     }
 }
 
-/// The change of an object that is left alone, under the name the server has for it.
+/// The change of a skipped object, with the key that the server has for it.
 pub(super) fn skipped(
     key: &ObjectKey,
     object: &Value,
@@ -228,8 +228,8 @@ pub(super) fn skipped(
         .then(|| Change::new(live.map_or_else(|| key.clone(), ObjectKey::of), Action::Skipped))
 }
 
-/// Whether an object is to be recreated because of an error: never one that is not there, since
-/// what it was refused for cannot be its past.
+/// Whether an object is recreated after an error: never one that does not exist, because its error cannot be about
+/// a change.
 pub(super) fn is_forced(
     object: &Value,
     live: Option<&Value>,
@@ -243,7 +243,7 @@ pub(super) fn is_forced(
             || has_mark(live, &options.force_marks))
 }
 
-/// An object without the bookkeeping of its fields.
+/// An object without managed fields.
 pub(super) fn without_managed_fields(mut object: Value) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

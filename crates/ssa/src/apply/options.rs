@@ -1,4 +1,4 @@
-//! How objects are applied, and Flux's own choice.
+//! Options of applying, and Flux's defaults.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -18,40 +18,39 @@ use crate::metadata::{Marks, Owner};
 use crate::object::{ObjectId, ObjectKey};
 use crate::order::GroupKind;
 
-/// What somebody who watches the cluster knows about it. Saves looking at objects that nobody touched.
+/// Knowledge about the cluster from watches, which saves reading unchanged objects.
 pub trait Knowledge: Debug + Send + Sync {
-    /// That the object is unchanged, under the name the server has for it, if it was applied from exactly
-    /// this one and has not been touched since. It is then neither read nor tried.
+    /// An unchanged object, with the key that the server has for it, if it was applied from exactly this desired object
+    /// and has not been changed since. It is then neither read nor dry-run.
     fn settled(&self, key: &ObjectKey, desired: &Value) -> Option<Change>;
 }
 
-/// How objects are applied.
+/// Options of applying.
 #[derive(Clone, Debug)]
 pub struct ApplyOptions {
-    /// Recreate objects whose immutable fields change.
+    /// Whether to recreate objects when immutable fields change.
     pub force: bool,
-    /// Marks of objects to recreate so in any case.
+    /// Marks of objects to recreate in any case.
     pub force_marks: Marks,
-    /// Marks of objects to leave alone, here or in the cluster.
+    /// Marks of objects to skip, in the desired or the live object.
     pub exclusions: Marks,
-    /// Marks of objects that are only ever created.
+    /// Marks of objects that are only created, never updated.
     pub if_not_present: Marks,
-    /// What goes away before objects are applied.
+    /// What is removed from live objects before they are applied.
     pub cleanup: Cleanup,
-    /// Kinds that are applied before all that are in no earlier stage.
+    /// Kinds of the custom stage.
     pub custom_stage_kinds: BTreeSet<GroupKind>,
-    /// Move managed fields to the version that is applied, first of all.
+    /// Whether to move managed fields to the applied version first.
     pub migrate_api_version: bool,
-    /// Fields that are others'.
+    /// Ignore rules.
     pub ignore: IgnoreRules,
-    /// How long a stage may take to get ready, and an object to go away before it is made anew.
+    /// The timeout of waiting for a stage, and for the deletion of an object that is recreated.
     pub wait_timeout: Duration,
-    /// Objects that were never applied before and so are probably not there: they are tried without
-    /// a look first.
+    /// Objects that were never applied and so probably do not exist: they are dry-run without being read first.
     pub unseen: BTreeSet<ObjectId>,
-    /// What is known about the cluster without asking it.
+    /// Knowledge about the cluster from watches.
     pub knowledge: Option<Arc<dyn Knowledge>>,
-    /// Whether changes tell what was left on each object.
+    /// Whether changes have imprints.
     pub imprint: bool,
 }
 
@@ -75,8 +74,7 @@ impl Default for ApplyOptions {
 }
 
 impl ApplyOptions {
-    /// What Flux's kustomize-controller applies with. `overridden` are further managers whose fields
-    /// are taken over.
+    /// The options of Flux's kustomize-controller. `overridden` are further managers to take over.
     pub fn kustomize(owner: &Owner, overridden: &[String]) -> Self {
         let mark = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut managers = vec![

@@ -1,4 +1,4 @@
-//! What applying would do, without doing it.
+//! Plans: what applying would do.
 
 use futures::{StreamExt as _, stream};
 use serde_json::Value;
@@ -11,19 +11,19 @@ use crate::failure::{ApiError, Failure};
 use crate::normalise::drop_invalid_bundle;
 use crate::object::ObjectKey;
 
-/// What would be done with one object.
+/// The planned action on one object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// The action, on the object.
+    /// The change.
     pub change: Change,
-    /// Where the object would change: what is in the cluster and what would be, without ignored
-    /// fields, and without the values of Secrets.
+    /// The live and the desired state of an object that would change, without ignored fields, with masked
+    /// Secrets.
     pub drift: Option<(Value, Value)>,
 }
 
 impl Applier {
-    /// What [`Applier::apply`] would do, in the order in which it would. Objects that need a kind or
-    /// a namespace of the same set that is not there yet would be created.
+    /// The plan of [`Applier::apply`], in its order. Objects that depend on a kind or a namespace of the same set that
+    /// does not exist yet would be created.
     pub async fn plan(
         &self,
         objects: Vec<Desired>,
@@ -80,7 +80,7 @@ impl Applier {
             return Ok(created(merged_key));
         }
         let drifted = has_drifted(live.as_ref(), &merged, &options.ignore);
-        // Flux names what would change as it is written, and all else as the server has it.
+        // Flux shows changed objects with their own key, and all others with the server's.
         let (key, action) =
             if drifted { (key, Action::Configured) } else { (merged_key, Action::Unchanged) };
         let drift = drifted.then(|| {

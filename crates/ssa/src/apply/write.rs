@@ -1,4 +1,4 @@
-//! Writing one object: clean it up or remove it, then apply it.
+//! Writes one object: cleans up or deletes it, then applies it.
 
 use serde_json::Value;
 
@@ -12,25 +12,25 @@ use crate::object::ObjectKey;
 use crate::prune::Propagation;
 use crate::resource::Resource;
 
-/// An object that has to be written.
+/// An object to write.
 pub(super) struct Pending {
     pub(super) key: ObjectKey,
     pub(super) resource: Resource,
     pub(super) payload: Value,
-    /// What is in the cluster.
+    /// The live object.
     pub(super) live: Option<Value>,
-    /// What the dry run came to; absent if the object has to go first.
+    /// The result of the dry run; absent if the object has to be deleted first.
     pub(super) merged: Option<Value>,
-    /// The patch that takes fields over.
+    /// The patch that takes over fields.
     pub(super) cleanup: Option<Value>,
-    /// The digest of what is applied, where it is asked for.
+    /// The digest of the desired object, if requested.
     pub(super) digest: Option<u64>,
-    /// From whom fields are taken.
+    /// The foreign managers that lose fields.
     pub(super) contest: Option<Contest>,
 }
 
 impl Pending {
-    /// An object that is not there.
+    /// An object that does not exist.
     pub(super) fn create(
         resource: Resource,
         payload: Value,
@@ -42,7 +42,7 @@ impl Pending {
         Self { key, resource, payload, live: None, merged, cleanup: None, digest, contest: None }
     }
 
-    /// An object that is deleted and made anew.
+    /// An object that is deleted and created again.
     pub(super) fn recreate(
         key: ObjectKey,
         resource: Resource,
@@ -92,13 +92,13 @@ impl Applier {
                 state: Some(without_managed_fields(applied)),
                 contest,
             }),
-            // Without a dry run, this is the first word on what is made anew.
+            // Without a dry run, this is the first validation of the recreated object.
             Err(error) if merged.is_none() => Err(Failure::dry_run(&key, &error)),
             Err(error) => Err(Failure::of(&key, "apply failed", &error)),
         }
     }
 
-    /// Deletes an object whose immutable fields change, and waits until it is gone.
+    /// Deletes an object with changed immutable fields, and waits until it is gone.
     async fn remove(
         &self,
         key: &ObjectKey,

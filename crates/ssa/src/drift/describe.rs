@@ -1,21 +1,21 @@
-//! What differs between two objects, field by field, for people to read.
+//! The differences of two objects, field by field, for people.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// One field that differs.
+/// A difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Names joined by dots; items of lists by the value of their `name`, or by position.
+    /// Names joined by dots; list items by their `name`, or by index.
     pub path: String,
-    /// What is in the cluster.
+    /// The live value.
     pub before: Option<Value>,
-    /// What would be.
+    /// The desired value.
     pub after: Option<Value>,
 }
 
-/// The fields that differ, in the order of their names.
+/// The differences, sorted by path.
 pub fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     let mut out = Vec::new();
     compare(&mut out, "", Some(before), Some(after));
@@ -40,7 +40,7 @@ fn compare(out: &mut Vec<Difference>, path: &str, before: Option<&Value>, after:
     }
 }
 
-/// Items that all have names are matched by name, others by position.
+/// Items that all have names are matched by name, others by index.
 fn compare_lists(out: &mut Vec<Difference>, path: &str, old: &[Value], new: &[Value]) {
     let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
     let all_named = old.iter().chain(new).all(|item| name(item).is_some());
@@ -69,7 +69,7 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The differences as text: the path, what happened, the old and the new value.
+/// The differences as text: path, kind of change, old and new value.
 pub fn render(differences: &[Difference]) -> String {
     let mut out = String::new();
     for difference in differences {

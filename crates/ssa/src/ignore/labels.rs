@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What labels must be like; all requirements hold.
+/// Requirements on labels; all must hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelSelector(Vec<Requirement>);
 
@@ -38,7 +38,7 @@ impl LabelSelector {
     }
 }
 
-/// The requirements as text: what stands between commas that are not in brackets.
+/// The requirements as text: split at commas that are not in brackets.
 fn parts(text: &str) -> Result<Vec<String>, String> {
     let mut parts = vec![String::new()];
     let mut inside = false;

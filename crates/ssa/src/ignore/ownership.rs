@@ -1,11 +1,11 @@
-//! Who applies a field: a JSON pointer looked up in the managed fields of an object.
+//! Ownership of a field: looks up a JSON pointer in the managed fields of an object.
 
 use serde_json::{Map, Value};
 
 type Fields = Map<String, Value>;
 
-/// Whether a manager other than ours applies the field at a pointer. A field that cannot be found
-/// among the managed ones is nobody else's.
+/// Whether another manager applies the field at a pointer. A field without a manager is applied by no
+/// other.
 pub(super) fn is_applied_by_another(live: &Value, pointer: &str, field_manager: &str) -> bool {
     let applied: Vec<(&str, &Fields)> = live
         .pointer("/metadata/managedFields")
@@ -27,7 +27,7 @@ pub(super) fn is_applied_by_another(live: &Value, pointer: &str, field_manager: 
         .any(|(_, fields)| contains(fields, &segments))
 }
 
-/// The way through managed fields: `f:name` for a field, `k:{...}` for the item of a list.
+/// The path in managed fields: `f:name` for a field, `k:{...}` for a list item.
 fn segments(live: &Value, pointer: &str, applied: &[(&str, &Fields)]) -> Option<Vec<String>> {
     let mut value = Some(live);
     let mut out = Vec::new();
@@ -48,7 +48,7 @@ fn segments(live: &Value, pointer: &str, applied: &[(&str, &Fields)]) -> Option<
     Some(out)
 }
 
-/// The key under which managed fields hold an item: the one whose fields all fit it.
+/// The key of an item in managed fields: the one with all fields equal to the item's.
 fn item_key(item: &Fields, parent: &[String], applied: &[(&str, &Fields)]) -> Option<String> {
     applied
         .iter()

@@ -1,4 +1,4 @@
-//! One watch of one object, or of several of a kind in a namespace, and what is seen in it.
+//! One watch of one object, or of several of a kind in a namespace, and their health.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ use crate::health::{HealthChecks, Seen};
 use crate::object::{ObjectId, ObjectKey};
 use crate::resource::{Choice, Resource};
 
-/// How often is asked where watching does not do: no right to watch, no such kind yet, pods that
-/// count, time that counts. Flux asks so often for everything.
+/// The poll interval where a watch is not enough: no right to watch, no such kind yet, health that depends on pods or
+/// time. Flux polls everything at this interval.
 const POLL: Duration = Duration::from_secs(5);
 
-/// The least time between two watches.
+/// The minimum time between two watches.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// An object that is observed.
+/// An observed object.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    /// Where reports about it go.
+    /// Its index in reports.
     pub(super) index: usize,
     pub(super) key: ObjectKey,
-    /// The version that is known already.
+    /// The resource version that is known already.
     pub(super) since: Option<String>,
 }
 
-/// A report of an observer: which member, and what was seen.
+/// A report of an observer: the index of an object, and its health.
 pub(super) type Report = (usize, Seen);
 
-/// Whoever reads the reports is gone.
+/// The receiver of reports is gone.
 struct Over;
 
 /// Observes some objects of one kind in one namespace.
@@ -53,12 +53,12 @@ pub(super) struct Observer {
     /// By name; all of the same kind and namespace.
     members: BTreeMap<String, Member>,
     choice: Choice,
-    /// States that may be seen differently later, without any change.
+    /// States with a health that may change later without a change of the object.
     unsettled: BTreeMap<String, Value>,
 }
 
 impl Observer {
-    /// The observers for some objects: few of a kind are watched alone, many together.
+    /// The observers of some objects: few of a kind are watched alone, many together.
     pub(super) fn for_members(
         applier: &Applier,
         members: Vec<Member>,
@@ -97,9 +97,9 @@ impl Observer {
         observers
     }
 
-    /// Reports until nobody listens.
+    /// Reports until the receiver is gone.
     pub(super) async fn run(mut self, reports: Sender<Report>) {
-        // It ends only when the listener is gone, which is no news to anybody.
+        // It ends only when the receiver is gone.
         let _ = self.observe(&reports).await;
     }
 
@@ -123,7 +123,7 @@ impl Observer {
                 resource.watch(&self.client, &namespace, &self.choice, since.as_deref()).await;
             match watch {
                 Ok(events) => since = self.follow(&resource, events, since, reports).await?,
-                // The version is too old.
+                // The resource version is too old.
                 Err(error) if error.code() == 410 => since = None,
                 Err(_) => {
                     since = None;
@@ -136,8 +136,8 @@ impl Observer {
         }
     }
 
-    /// The version to watch from without reading first: only known if there is one object, and of no
-    /// use where more than the object counts.
+    /// The resource version to watch from without a read: only known for a single object, and only if its health
+    /// depends on nothing else.
     fn known_version(&self) -> Option<String> {
         self.choice.name.as_ref()?;
         let member = self.members.values().next()?;
@@ -154,7 +154,7 @@ impl Observer {
             .map_or_else(String::new, |member| member.key.id.namespace.clone())
     }
 
-    /// Where the kind is served; asks until it is.
+    /// The resource of the kind; polls until it is served.
     async fn resource(&self, reports: &Sender<Report>) -> Result<Resource, Over> {
         loop {
             let key = self.members.values().next().map(|member| &member.key).ok_or(Over)?;
@@ -168,7 +168,7 @@ impl Observer {
         }
     }
 
-    /// Reads all objects, and says from which version on to watch.
+    /// Reads all objects; returns the resource version to watch from.
     async fn read(
         &mut self,
         resource: &Resource,
@@ -188,10 +188,10 @@ impl Observer {
         }
         let names: Vec<String> = self.members.keys().cloned().collect();
         for name in names {
-            // One that does not bear the labels may be there all the same.
+            // An object without the labels may exist all the same.
             let object = match found.remove(&name) {
                 Some(mut item) => {
-                    // Items of lists do not say what they are.
+                    // List items lack apiVersion and kind.
                     self.complete(&name, &mut item);
                     Ok(item)
                 }
@@ -211,7 +211,7 @@ impl Observer {
         Ok(Ok(version))
     }
 
-    /// Follows a watch to its end, and says from which version on the next one may go.
+    /// Follows a watch to its end; returns the resource version for the next one.
     async fn follow(
         &mut self,
         resource: &Resource,
@@ -248,7 +248,7 @@ impl Observer {
         }
     }
 
-    /// A watch also tells the past. A failure ends the wait, so it has to be one of the present.
+    /// Reads a failed object again: a watch also reports the past, and a failure that ends the wait must be current.
     async fn confirmed(&self, resource: &Resource, name: &str, object: Value) -> Value {
         let Some(Member { key, .. }) = self.members.get(name) else { return object };
         let seen = self.checks.see(&key.id, &object, &[], self.clock.now());
@@ -339,7 +339,7 @@ fn version_of(object: &Value) -> Option<String> {
     Some(object.pointer("/metadata/resourceVersion")?.as_str()?.to_owned())
 }
 
-/// A `LabelSelector` object as text.
+/// The text form of a `LabelSelector`.
 fn selector_text(selector: &Value) -> Option<String> {
     let mut parts = Vec::new();
     for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten()

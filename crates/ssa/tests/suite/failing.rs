@@ -12,7 +12,7 @@ fn in_namespace(mut object: Value, namespace: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_serves_is_not_remembered_and_what_nobody_knows_of_now_is() {
+async fn unserved_kinds_are_not_in_the_inventory_and_unknown_ones_are() {
     let ground = Ground::still();
     let objects = owned(vec![config_map("a", "1"), widget("w", 1)]);
     let names = || async {
@@ -110,7 +110,7 @@ async fn a_server_that_is_busy_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_account_may_not_do_is_told_as_such() {
+async fn missing_rights_are_reported_as_such() {
     let ground = Ground::still().impersonating("tenant");
     let error = ground.apply(vec![config_map("a", "1")]).await.unwrap_err();
     assert_eq!(
