@@ -11,31 +11,31 @@ use crate::time::parse_rfc3339_nano;
 use crate::tree::{Comment, Value};
 use sluice_base::redacted::Redacted;
 
-/// The key of one document.
+/// The data key of a document.
 pub type DataKey = Redacted<Vec<u8>>;
 
-/// Why a value could not be decrypted. Never holds the value.
+/// Why a value could not be decrypted. Never contains the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CipherError {
-    /// It is not in the form of an encrypted value.
+    /// Not in the format of an encrypted value.
     #[error("Input string <redacted> does not match sops' data format")]
     NotEncrypted,
-    /// A part of it is no base64.
+    /// A part is not base64.
     #[error("Error base64-decoding {0}: illegal base64 data")]
     Base64(&'static str),
-    /// The data key has not 32 bytes.
+    /// The data key does not have 32 bytes.
     #[error("crypto/aes: invalid key size {0}")]
     KeySize(usize),
-    /// The initialisation vector has a length that no version of SOPS has written.
+    /// The initialisation vector has a length that no version of SOPS writes.
     #[error("Could not decrypt with AES_GCM: unsupported nonce size {0}")]
     NonceSize(usize),
-    /// Key, path or content are not what they were when it was encrypted.
+    /// Key, path or content differ from those of the encryption.
     #[error("Could not decrypt with AES_GCM: cipher: message authentication failed")]
     Authentication,
-    /// Its type is not known.
+    /// An unknown type.
     #[error("Unknown datatype: {0}")]
     UnknownType(String),
-    /// The plaintext is not of the type that it is said to be.
+    /// The plaintext does not have the stated type.
     #[error("the decrypted value is not of type {0}")]
     NotOfType(&'static str),
 }
@@ -48,7 +48,7 @@ struct Parts<'t> {
     kind: &'t str,
 }
 
-/// Splits at the last places where the parts can be, as a greedy expression does.
+/// Splits at the last possible positions, like a greedy expression.
 fn split(text: &str) -> Option<Parts<'_>> {
     let inside = text.strip_prefix("ENC[AES256_GCM,data:")?;
     let inside = &inside[..inside.rfind(']')?];
@@ -60,7 +60,7 @@ fn split(text: &str) -> Option<Parts<'_>> {
     is_one_line.then_some(Parts { data, iv, tag, kind })
 }
 
-/// Decrypts a value that stands at a path, which is part of what is authenticated.
+/// Decrypts a value at a path; the path is authenticated too.
 pub(crate) fn decrypt(text: &[u8], key: &DataKey, path: &str) -> Result<Value, CipherError> {
     if text.is_empty() {
         return Ok(Value::Text(Vec::new()));
@@ -94,7 +94,7 @@ where
     cipher.decrypt(nonce, payload).map_err(|_| CipherError::Authentication)
 }
 
-/// A plaintext as the value that it is said to be.
+/// Converts a plaintext to the stated type.
 fn typed(plain: Vec<u8>, kind: &str) -> Result<Value, CipherError> {
     let text = || std::str::from_utf8(&plain).ok();
     match kind {

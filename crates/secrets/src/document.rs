@@ -1,4 +1,4 @@
-//! A document that SOPS has encrypted: read, decrypted, checked and written again.
+//! SOPS documents: read, decrypted, verified and written.
 
 use ring::digest::{Context, SHA512};
 
@@ -10,47 +10,47 @@ use crate::rules::Above;
 use crate::tree::{Branch, Comment, Item, Value};
 use sluice_base::redacted::Redacted;
 
-/// What the hash starts with where only encrypted values are hashed, so that the two kinds of MAC
-/// are never the same: sha256 of `sops`.
+/// The initial hash state with `mac_only_encrypted`, so that the two kinds of MAC never collide: sha256 of
+/// `sops`.
 const ONLY_ENCRYPTED_START: [u8; 32] = [
     0x8a, 0x3f, 0xd2, 0xad, 0x54, 0xce, 0x66, 0x52, 0x7b, 0x10, 0x34, 0xf3, 0xd1, 0x47, 0xbe, 0x0b,
     0x0b, 0x97, 0x5b, 0x3b, 0xf4, 0x4f, 0x72, 0xc6, 0xfd, 0xad, 0xec, 0x81, 0x76, 0xf2, 0x7d, 0x69,
 ];
 
-/// Why a document could not be decrypted; the words are those that Flux users know.
+/// Why a document could not be decrypted, with SOPS's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It is not a document of its format, or not one of SOPS.
+    /// Not a document of its format, or not one of SOPS.
     #[error("failed to load encrypted {format} data: {reason}")]
     Load {
-        /// The format it was read as.
+        /// The format.
         format: Format,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// No master key gave the data key.
+    /// No master key decrypted the data key.
     #[error("cannot get sops data key: {0}")]
     DataKey(#[from] DataKeyError),
     /// A value could not be decrypted.
     #[error("error decrypting sops tree: Error walking tree: {0}")]
     Walk(WalkError),
-    /// The decrypted document cannot be written in the format that is asked for.
+    /// The decrypted document cannot be written in the requested format.
     #[error("failed to emit encrypted {from} file as decrypted {to}: {reason}")]
     Emit {
-        /// The format it was in.
+        /// The format of the document.
         from: Format,
-        /// The format that is asked for.
+        /// The requested format.
         to: Format,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// The values are not those that were encrypted, and the caller wants them to be.
+    /// The MAC is wrong, and the caller requires a valid one.
     #[error("failed to verify sops data integrity: {0}")]
     Integrity(Tampering),
 }
 
 impl Error {
-    /// Whether only a key service far away has to be asked first.
+    /// Whether it failed only because a remote key service has to be asked first.
     pub const fn is_unasked(&self) -> bool {
         matches!(self, Self::DataKey(DataKeyError::Unasked))
     }
@@ -62,52 +62,52 @@ pub enum WalkError {
     /// The value itself.
     #[error("Could not decrypt value: {0}")]
     Value(CipherError),
-    /// It should be encrypted, and is not even a text.
+    /// It should be encrypted, and is not a string.
     #[error("Expected encrypted value as string, but got {0}")]
     NotText(&'static str),
-    /// A comment became something else.
+    /// A comment was decrypted to another type.
     #[error("walkValue of Comment should be either Comment or string, was {0}")]
     Comment(&'static str),
 }
 
-/// Whether the values are those that were encrypted.
+/// The result of checking the MAC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Integrity {
-    /// They are.
+    /// The values are those that were encrypted.
     Whole,
-    /// They are not, or nobody can tell. Flux takes the document all the same.
+    /// They are not, or it cannot be determined. Flux accepts the document nevertheless.
     Broken(Tampering),
 }
 
-/// How the MAC shows that a document was changed.
+/// How the document was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Tampering {
-    /// The document has none.
+    /// There is no MAC.
     #[error("the document has no MAC")]
     Missing(String),
     /// The MAC itself cannot be decrypted.
     #[error("{0}")]
     Unreadable(CipherError),
-    /// There are sealed values, and no metadata of SOPS with which to decrypt them.
+    /// It has encrypted values, but no metadata of SOPS to decrypt them.
     #[error("it has encrypted values and no sops metadata")]
     Stripped,
-    /// There is something that SOPS does not write.
+    /// It contains something that SOPS does not write.
     #[error("it has {0}, which sops does not write there")]
     Foreign(&'static str),
-    /// It was put together of parts, or read in a form that SOPS does not write; no MAC covers it.
+    /// It consists of parts of several documents, or is in a form that SOPS does not write; no MAC covers it.
     #[error("its values are not those of a file whose MAC was verified")]
     Unverified,
-    /// It is the MAC of other values. They are not shown: a hash of something short gives it away.
+    /// A wrong MAC. The hashes are not shown: the hash of a short value reveals it.
     #[error("the MAC is that of other values")]
     Mismatch {
-        /// What the document says.
+        /// The MAC of the document.
         expected: String,
-        /// What its values give.
+        /// The MAC of its values.
         found: String,
     },
 }
 
-/// A document with its values decrypted.
+/// A decrypted document.
 #[derive(Debug, Clone)]
 pub struct Decrypted {
     format: Format,
@@ -116,12 +116,12 @@ pub struct Decrypted {
 }
 
 impl Decrypted {
-    /// Whether the values are those that were encrypted.
+    /// The result of checking the MAC.
     pub const fn integrity(&self) -> &Integrity {
         &self.integrity
     }
 
-    /// The document in the clear.
+    /// The plaintext document.
     pub fn emit(&self, format: Format) -> Result<Redacted<Vec<u8>>, Error> {
         format.emit(self.branches.expose()).map(Redacted::new).map_err(|reason| Error::Emit {
             from: self.format,
@@ -131,7 +131,7 @@ impl Decrypted {
     }
 }
 
-/// Decrypts a document with what a key service can decrypt.
+/// Decrypts a document with a key service.
 pub fn decrypt_document(
     text: &[u8],
     format: Format,
@@ -142,7 +142,7 @@ pub fn decrypt_document(
     decrypt_branches(branches, format, keys)
 }
 
-/// Decrypts documents that were read already; the first of them has the metadata.
+/// Decrypts parsed documents; the first of them has the metadata.
 pub(crate) fn decrypt_branches(
     mut branches: Vec<Branch>,
     format: Format,
@@ -176,7 +176,7 @@ fn integrity(metadata: &Metadata, key: &DataKey, found: String) -> Integrity {
     Integrity::Broken(tampering)
 }
 
-/// Takes the metadata out of the tree.
+/// Removes the metadata from the tree.
 fn take_metadata(branches: &mut [Branch], form: Metadatas) -> Result<Branch, String> {
     let mut found = None;
     match form {
@@ -228,7 +228,7 @@ fn take_metadata(branches: &mut [Branch], form: Metadatas) -> Result<Branch, Str
     if form == Metadatas::Nested { Ok(found) } else { crate::flatten::unflatten(found) }
 }
 
-/// The way over all values: decrypts them in place and hashes them.
+/// A walk over all values: decrypts them in place and hashes them.
 struct Walk<'d> {
     metadata: &'d Metadata,
     key: &'d DataKey,
@@ -246,7 +246,7 @@ impl<'d> Walk<'d> {
         Self { metadata, key, hash, path: Vec::new(), above: Above::default() }
     }
 
-    /// The MAC of what was passed.
+    /// The MAC of the visited values.
     fn mac(self) -> String {
         use std::fmt::Write as _;
         self.hash.finish().as_ref().iter().fold(String::new(), |mut out, byte| {
@@ -280,7 +280,7 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// A value of a field or of a list; the comments above it end with it.
+    /// Visits a value of a field or of a list; the comments above it end with it.
     fn value(&mut self, value: &mut Value) -> Result<(), WalkError> {
         let is_comment = if let Value::Comment(comment) = value {
             self.above.comment(&self.metadata.rule, &comment.text);
@@ -319,7 +319,7 @@ impl<'d> Walk<'d> {
     fn decrypted(&self, value: Value) -> Result<Value, WalkError> {
         let path = self.path.join(":") + ":";
         match value {
-            // An old version of SOPS left comments as they were.
+            // An old version of SOPS did not encrypt comments.
             Value::Comment(comment) => {
                 Ok(decrypt(&comment.text, self.key, &path).unwrap_or(Value::Comment(comment)))
             }

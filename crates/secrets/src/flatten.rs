@@ -7,7 +7,7 @@ use crate::tree::{Branch, Item, Value};
 const MAP: &str = "__map_";
 const LIST: &str = "__list_";
 
-/// Levels that a name may have; nothing real has more than five.
+/// The maximum nesting of a name; real ones have five at most.
 const MAX_LEVELS: usize = 32;
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ enum Step<'t> {
     Index(usize),
 }
 
-/// The nested form of fields with flat names.
+/// Converts flat names to nested fields.
 pub(crate) fn unflatten(flat: Branch) -> Result<Branch, String> {
     let mut root = Node::default();
     for item in flat {
@@ -51,7 +51,7 @@ pub(crate) fn unflatten(flat: Branch) -> Result<Branch, String> {
 
 fn steps(name: &str) -> Vec<Step<'_>> {
     let mut out = Vec::new();
-    // Where the part starts, whether it is an index, and where the next mark is looked for.
+    // The start of the part, whether it is an index, and where to look for the next mark.
     let (mut start, mut is_index, mut from) = (0, false, 0);
     let mut push = |start: usize, end: usize, is_index: bool| {
         let part = name.get(start..end).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What Flux decrypts for a Kustomization, and where.
+//! Decryption for a Kustomization, as Flux does it.
 //!
-//! - Resources of a build whose `sops.mac` is set, as JSON ([`Decryptor::decrypt_resource`]).
-//! - Entries of a Secret's `data` that hold a whole encrypted document.
+//! - Resources of a build with `sops.mac`, as JSON ([`Decryptor::decrypt_resource`]).
+//! - Entries of a Secret's `data` that are whole encrypted documents.
 //! - Before the build: files that `secretGenerator` and `patches` name ([`Decryptor::decrypt_sources`]).
 //!
-//! The MAC is checked on files ([`Decryptor::check_files`]): a build takes them apart.
+//! The MAC is checked on files ([`Decryptor::check_files`]), because a build splits them into objects.
 
 mod intact;
 mod key_ring;
@@ -21,28 +21,28 @@ use crate::formats::Format;
 use crate::keys::KeyService;
 use sluice_base::redacted::Redacted;
 
-/// The annotation that keeps an object as it is, with the value `disabled`.
+/// The annotation that keeps an object encrypted, with the value `disabled`.
 pub const DECRYPT_ANNOTATION: &str = "kustomize.toolkit.fluxcd.io/decrypt";
 
-/// The largest file that is decrypted.
+/// The maximum size of a file that is decrypted.
 pub const MAX_FILE_SIZE: usize = 5 << 20;
 
-/// What happens when values are not those that were encrypted.
+/// The handling of a wrong MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnBrokenMac {
-    /// They are taken, and it is told. What Flux does, without telling.
+    /// The values are used, and a finding is reported. Flux does the same without a report.
     #[default]
     Report,
-    /// Nothing is taken.
+    /// Decryption fails.
     Refuse,
 }
 
-/// A document whose values are not those that were encrypted.
+/// A document with a wrong MAC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The file, or the entry of a Secret.
     pub place: String,
-    /// How that shows.
+    /// How it was changed.
     pub tampering: Tampering,
 }
 
@@ -54,7 +54,7 @@ pub struct Decryptor<'k> {
 }
 
 impl<'k> Decryptor<'k> {
-    /// Decrypts with what a key service can decrypt.
+    /// A decryptor with a key service.
     pub fn new(keys: &'k dyn KeyService, on_broken_mac: OnBrokenMac) -> Self {
         Self { keys, on_broken_mac }
     }

@@ -1,4 +1,4 @@
-//! The formats that SOPS knows, each read into the same tree and written from it.
+//! The formats of SOPS, with readers and writers for the common tree.
 
 mod binary;
 mod dotenv;
@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::tree::Branch;
 
-/// A format of documents.
+/// A document format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// Any file, as one value in a JSON object.
@@ -25,14 +25,14 @@ pub enum Format {
     Yaml,
 }
 
-/// How a format holds metadata.
+/// Where a format keeps metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Metadatas {
     /// Below `sops`.
     Nested,
     /// Below `sops`, with flat names.
     FlatInside,
-    /// Among all others, with flat names that start with `sops_`.
+    /// At the top level, with flat names that start with `sops_`.
     FlatAtTop,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Format {
 }
 
 impl Format {
-    /// The format of a file by its name, as Flux tells it.
+    /// The format of a file name, as in Flux.
     pub fn of_path(path: &str) -> Self {
         let ends = |ending| path.ends_with(ending);
         if ends(".dockerconfigjson") || ends(".json") {
@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    /// What is in every encrypted document of the format, and hardly in any other.
+    /// A text that every encrypted document of the format contains, and hardly any other.
     const fn marker(self) -> &'static [u8] {
         match self {
             Self::Binary | Self::Json => b"\"mac\": \"ENC[",
@@ -81,7 +81,7 @@ impl Format {
         text.windows(marker.len()).any(|window| window == marker)
     }
 
-    /// The format that an encrypted document looks like.
+    /// Detects the format of an encrypted document.
     pub fn detect(text: &[u8]) -> Option<Self> {
         let all = [Self::Json, Self::Dotenv, Self::Ini, Self::Yaml];
         all.into_iter().find(|format| format.marks(text))
@@ -120,7 +120,7 @@ mod tests {
     use super::Format;
 
     #[test]
-    fn the_name_tells_the_format() {
+    fn the_name_determines_the_format() {
         for (path, format) in [
             ("a.yaml", Format::Yaml),
             ("b/a.yml", Format::Yaml),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_tells_the_format() {
+    fn the_text_determines_the_format() {
         assert_eq!(Format::detect(b"a: b\nsops:\n    mac: ENC[x]"), Some(Format::Yaml));
         assert_eq!(Format::detect(b"sops_mac=ENC[x]"), Some(Format::Dotenv));
         assert_eq!(Format::detect(b"{\"mac\": \"ENC[x\"}"), Some(Format::Json));

@@ -1,7 +1,7 @@
-//! Master keys, and how they give the key of a document.
+//! Master keys, and the decryption of a document's data key.
 //!
-//! A document's data key is encrypted once for each master key. With several groups of keys it is
-//! split by Shamir's scheme, one part for each group, and any key of a group gives its part.
+//! A document's data key is encrypted once for each master key. With several key groups it is split by
+//! Shamir's scheme, one share for each group, and any key of a group decrypts its share.
 
 mod age;
 mod aws;
@@ -27,15 +27,15 @@ use failure::{GroupFailure, KeyFailure};
 use crate::cipher::DataKey;
 use sluice_base::redacted::Redacted;
 
-/// Keys that all give the same part of the data key.
+/// Master keys for the same share of the data key.
 pub(crate) type KeyGroup = Vec<MasterKey>;
 
-/// A master key with the data key that it encrypts.
+/// A master key with the encrypted data key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MasterKey {
     /// An age recipient.
     Age {
-        /// Who can decrypt it.
+        /// The recipient.
         recipient: String,
         /// The encrypted data key, armored.
         enc: String,
@@ -49,18 +49,18 @@ pub enum MasterKey {
     },
     /// A key of AWS KMS.
     AwsKms {
-        /// The key's name.
+        /// The key's ARN.
         arn: String,
-        /// The role to take on, if any.
+        /// The role to assume, if any.
         role: String,
-        /// What the encryption is bound to.
+        /// The encryption context.
         context: Vec<(String, String)>,
         /// The encrypted data key in base64.
         enc: String,
     },
     /// A key of Google Cloud KMS.
     GcpKms {
-        /// The key's name.
+        /// The key's resource id.
         resource_id: String,
         /// The encrypted data key in base64.
         enc: String,
@@ -80,22 +80,22 @@ pub enum MasterKey {
     Vault {
         /// The server.
         address: String,
-        /// Where the engine is mounted.
+        /// The mount path of the engine.
         engine_path: String,
         /// The key's name.
         key_name: String,
-        /// The encrypted data key in Vault's form.
+        /// The encrypted data key in Vault's format.
         enc: String,
     },
-    /// A key of Huawei Cloud KMS, which is known by name only.
+    /// A key of Huawei Cloud KMS, which is not supported.
     HuaweiKms {
-        /// The key's name.
+        /// The key's id.
         key_id: String,
     },
 }
 
 impl MasterKey {
-    /// What the key is called in messages.
+    /// The key's name in messages.
     pub fn name(&self) -> String {
         match self {
             Self::Age { recipient, .. } => recipient.clone(),
@@ -119,7 +119,7 @@ impl MasterKey {
         }
     }
 
-    /// Keys that need no network are tried first.
+    /// The order of attempts: keys that need no network first.
     const fn rank(&self) -> u8 {
         match self {
             Self::Age { .. } => 0,
@@ -129,12 +129,12 @@ impl MasterKey {
     }
 }
 
-/// Why a master key gave nothing.
+/// Why a master key did not decrypt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoKey {
-    /// It cannot be used; why, without secrets.
+    /// It failed; the message contains no secrets.
     Failed(String),
-    /// It is far away and has not been asked yet: whoever asks it can come again.
+    /// It is remote and has not been asked yet; decryption can be repeated after asking it.
     Unasked,
 }
 
@@ -144,9 +144,9 @@ impl From<String> for NoKey {
     }
 }
 
-/// Whoever can decrypt with master keys.
+/// Decrypts with master keys.
 pub trait KeyService: Sync {
-    /// The data key, or the part of it, that a master key encrypts.
+    /// Decrypts the data key, or the share of it, of a master key.
     fn decrypt(&self, key: &MasterKey) -> Result<DataKey, NoKey>;
 }
 
@@ -179,8 +179,8 @@ pub(crate) fn data_key(
     parts.pop().ok_or_else(|| failed(results))
 }
 
-/// What the first key of a group gives that gives anything. Keys that need no network come first, and
-/// behind one that has yet to be asked none is tried; then there is no failure to tell.
+/// The result of the first key of a group that decrypts. Keys that need no network come first. No key is tried after
+/// one that has yet to be asked; that is not a failure.
 fn part(group: &[MasterKey], keys: &dyn KeyService) -> Result<DataKey, Option<GroupFailure>> {
     let mut ordered: Vec<&MasterKey> = group.iter().collect();
     ordered.sort_by_key(|key| key.rank());

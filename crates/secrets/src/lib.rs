@@ -1,16 +1,16 @@
 //! SOPS decryption, as Flux does it.
 //!
 //! ```text
-//! bytes ─ formats ─► tree + metadata ─ keys ─► data key ─ document ─► tree in the clear ─ formats ─► bytes
-//! flux: what is decrypted, and where: resources, entries of Secrets, files that generators and patches read
+//! bytes ─ formats ─► tree + metadata ─ keys ─► data key ─ document ─► plaintext tree ─ formats ─► bytes
+//! flux: which parts of a build are decrypted: resources, entries of Secrets, files of generators and patches
 //! ```
 //!
-//! - A wrong MAC is a value ([`Integrity`]), not an error: Flux does not look at it, because what a
-//!   build adds to an object changes the MAC. Who wants it to be an error says so.
-//! - No error and no debug print shows a value or a key; what is decrypted is [`Redacted`].
-//! - Nothing panics on input. Nothing here reads a file, a clock or the environment.
-//! - Decrypting never waits. Keys far away are noted when they are needed, asked in between over a seam
-//!   ([`sluice_cloud::Http`]), and the document is tried again ([`flux::KeyRing::ask`]).
+//! - A wrong MAC is a value ([`Integrity`]), not an error: Flux ignores it, because a build adds fields to an
+//!   object, which changes the MAC. Callers can request an error.
+//! - No error and no debug output shows a value or a key; plaintext is [`Redacted`].
+//! - No input causes a panic. This crate reads no file, no clock and no environment.
+//! - Decrypting never waits. Remote keys are recorded when they are needed, asked in between through
+//!   [`sluice_cloud::Http`], and the document is decrypted again ([`flux::KeyRing::ask`]).
 //!
 //! Start reading at `document`.
 

@@ -1,4 +1,4 @@
-//! What SOPS writes beside the values: the master keys, the rule, the MAC.
+//! The metadata of SOPS: master keys, rule, MAC.
 
 use serde_json::{Map, Value as Json};
 
@@ -7,17 +7,17 @@ use crate::rules::{Pattern, Rule};
 use crate::time::parse_rfc3339_nano;
 use crate::tree::{Branch, Item, Value, seconds_only};
 
-/// The suffix of a document that names no rule.
+/// The suffix of a document without a rule.
 const DEFAULT_UNENCRYPTED_SUFFIX: &str = "_unencrypted";
 
 /// The metadata of one document.
 #[derive(Debug, Clone)]
 pub(crate) struct Metadata {
     pub(crate) key_groups: Vec<KeyGroup>,
-    /// How many groups are needed; zero where the document does not say.
+    /// The number of required groups; zero if the document does not set it.
     pub(crate) shamir_threshold: usize,
     pub(crate) rule: Rule,
-    /// Whether the MAC covers only the values that are encrypted.
+    /// Whether the MAC covers encrypted values only.
     pub(crate) mac_only_encrypted: bool,
     /// The encrypted MAC.
     pub(crate) mac: String,
@@ -47,7 +47,7 @@ fn time(text: &str) -> Result<String, String> {
     })
 }
 
-/// A rule of the text that its field holds.
+/// Makes a rule from its field's text.
 type MakeRule = fn(&str) -> Rule;
 
 fn rule(fields: &Fields) -> Result<Rule, String> {
@@ -72,7 +72,7 @@ fn rule(fields: &Fields) -> Result<Rule, String> {
     Ok(found.unwrap_or_else(|| Rule::UnencryptedSuffix(DEFAULT_UNENCRYPTED_SUFFIX.to_owned())))
 }
 
-/// The groups: the keys at the top are one group, and then the list of groups is not looked at.
+/// The key groups: keys at the top level are one group, and then `key_groups` is ignored.
 fn key_groups(fields: &Fields) -> Result<Vec<KeyGroup>, String> {
     let top = key_group(fields)?;
     if !top.is_empty() {
@@ -89,7 +89,7 @@ fn key_group(fields: &Fields) -> Result<KeyGroup, String> {
     let mut keys = Vec::new();
     let mut each = |kind: &str, read: &dyn Fn(&Fields) -> Result<MasterKey, String>| {
         for key in fields.list(kind)? {
-            // age has no time; all others must have one that can be read.
+            // age keys have no time; all others must have a valid one.
             if kind != "age" {
                 time(&key.text("created_at")?)?;
             }
@@ -132,7 +132,7 @@ fn key_group(fields: &Fields) -> Result<KeyGroup, String> {
     Ok(keys)
 }
 
-/// The fields of a mapping. Types are taken loosely: dotenv and INI have texts only.
+/// The fields of a mapping. Types are lenient: dotenv and INI have strings only.
 struct Fields(Map<String, Json>);
 
 impl Fields {

@@ -1,25 +1,25 @@
-//! Which values of a document are encrypted, by their path and by the comments above them.
+//! Which values of a document are encrypted, by their path and the comments above them.
 
 use regex::Regex;
 
-/// The one rule of a document.
+/// The rule of a document.
 #[derive(Debug, Clone)]
 pub(crate) enum Rule {
-    /// All but the fields, and what is below them, whose name ends so.
+    /// All except below field names with this suffix.
     UnencryptedSuffix(String),
-    /// Only the fields, and what is below them, whose name ends so.
+    /// Only below field names with this suffix.
     EncryptedSuffix(String),
-    /// All but the fields whose name matches.
+    /// All except below matching field names.
     UnencryptedNames(Pattern),
-    /// Only the fields whose name matches.
+    /// Only below matching field names.
     EncryptedNames(Pattern),
-    /// All but what stands below a comment that matches.
+    /// All except below a matching comment.
     UnencryptedComments(Pattern),
-    /// Only what stands below a comment that matches.
+    /// Only below a matching comment.
     EncryptedComments(Pattern),
 }
 
-/// An expression; one that cannot be read matches nothing.
+/// A regular expression; an invalid one matches nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern(Option<Regex>);
 
@@ -33,7 +33,7 @@ impl Pattern {
     }
 }
 
-/// The comments above the value at hand, one list for each level: whether each of them matches.
+/// The comments above the current value, one list per level: whether each of them matches.
 #[derive(Default)]
 pub(crate) struct Above {
     levels: Vec<Vec<bool>>,
@@ -60,7 +60,7 @@ impl Above {
         }
     }
 
-    /// A value was passed: the comments above it are not above the next.
+    /// Ends the comments above a value.
     pub(crate) fn value(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             level.clear();
@@ -71,7 +71,7 @@ impl Above {
         self.levels.iter().flatten().any(|matches| *matches)
     }
 
-    /// The same, without the last comment of all.
+    /// The same, without the last comment.
     fn any_before_last(&self) -> bool {
         let Some((last, outer)) = self.levels.split_last() else { return false };
         let last = last.split_last().map_or(&last[..], |(_, before)| before);
@@ -88,7 +88,7 @@ impl Rule {
             Self::UnencryptedNames(pattern) => !path.iter().any(|name| pattern.matches(name)),
             Self::EncryptedNames(pattern) => path.iter().any(|name| pattern.matches(name)),
             Self::UnencryptedComments(_) => !above.any(),
-            // The comment that switches encryption on stays readable itself.
+            // The comment that switches encryption on is not encrypted itself.
             Self::EncryptedComments(_) if is_comment => above.any_before_last(),
             Self::EncryptedComments(_) => above.any(),
         }

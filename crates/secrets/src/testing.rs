@@ -1,4 +1,4 @@
-//! What tests encrypt with; the product only decrypts.
+//! Encryption for tests; the product only decrypts.
 
 use aes_gcm::AesGcm;
 use aes_gcm::aead::consts::U32;
@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::cipher::DataKey;
 
-/// What a future gives that never has to wait.
+/// The result of a future that never waits.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
@@ -18,7 +18,7 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A value as SOPS encrypts it, with a fixed initialisation vector.
+/// Encrypts a value as SOPS does, with a fixed initialisation vector.
 pub(crate) fn seal(plain: &[u8], key: &DataKey, path: &str, kind: &str) -> String {
     let iv = [9_u8; 32];
     let cipher = AesGcm::<Aes256, U32>::new_from_slice(key.expose()).expect("32 bytes");
@@ -29,7 +29,7 @@ pub(crate) fn seal(plain: &[u8], key: &DataKey, path: &str, kind: &str) -> Strin
     format!("ENC[AES256_GCM,data:{data},iv:{iv},tag:{tag},type:{kind}]")
 }
 
-/// The claims of a statement, if it is signed with the client's key of the tests.
+/// The claims of an assertion, if it is signed with the test client's key.
 pub(crate) fn is_signed_by_client(statement: &str) -> Option<serde_json::Value> {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};

@@ -1,8 +1,8 @@
-//! Times as Go reads and prints them.
+//! Times in Go's formats.
 
 use jiff::civil::DateTime;
 
-/// A time of RFC 3339 in the form that Go prints with `RFC3339Nano`; nothing if it is none.
+/// An RFC 3339 time in the format of Go's `RFC3339Nano`; `None` if it is invalid.
 pub(crate) fn parse_rfc3339_nano(text: &str) -> Option<String> {
     let (date, rest) = text.split_at_checked(10)?;
     let (clock, zone_at) = rest.strip_prefix('T').map(|rest| (rest, zone_start(rest)))?;
@@ -13,7 +13,7 @@ pub(crate) fn parse_rfc3339_nano(text: &str) -> Option<String> {
     normalised(date, clock.get(..zone_at)?, zone)
 }
 
-/// A plain scalar that YAML takes for a time, as Go prints it.
+/// A plain YAML scalar that is a time, as Go prints it.
 pub(crate) fn parse_yaml_time(text: &str) -> Option<String> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(text.len());
     let (date, rest) = text.split_at(end);

@@ -1,14 +1,14 @@
-//! The tree that every format is read into: fields in the order of the file, comments among them.
+//! The common tree of all formats: fields in file order, with comments.
 //!
-//! Order matters, because the MAC is taken over the values in their order, and comments matter,
-//! because they are encrypted too. Nothing here prints its values.
+//! The order matters, because the MAC covers the values in order; comments matter, because they are encrypted too.
+//! `Debug` shows no values.
 
 use std::fmt;
 
 use sluice_base::gojson;
 use sluice_base::redacted::Zeroize;
 
-/// A mapping: its fields and comments, in the order of the file.
+/// A mapping: its fields and comments, in file order.
 pub(crate) type Branch = Vec<Item>;
 
 /// A field of a mapping, or a comment between fields.
@@ -18,15 +18,15 @@ pub(crate) enum Item {
     Comment(Comment),
 }
 
-/// A comment without its sign.
+/// A comment without its marker.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Comment {
     pub(crate) text: Vec<u8>,
-    /// Whether it stands behind a value on the same line.
+    /// Whether it follows a value on the same line.
     pub(crate) inline: bool,
 }
 
-/// A value. Texts are bytes: a binary file is one text.
+/// A value. Strings are bytes: a binary file is one string.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -35,9 +35,9 @@ pub(crate) enum Value {
     Float(f64),
     Text(Vec<u8>),
     Bytes(Vec<u8>),
-    /// A point in time in RFC 3339, with as many digits as it needs.
+    /// A time in RFC 3339, with as many digits as needed.
     Time(String),
-    /// A comment that stands where a value could stand: between the items of a list.
+    /// A comment in place of a value: between the items of a list.
     Comment(Comment),
     List(Vec<Self>),
     Branch(Branch),
@@ -52,7 +52,7 @@ impl Zeroize for Item {
     }
 }
 
-/// Texts are overwritten; numbers and truth values are set to null.
+/// Strings are overwritten; numbers and booleans are set to null.
 impl Zeroize for Value {
     fn zeroize(&mut self) {
         match self {
@@ -90,7 +90,7 @@ impl Value {
         Self::Text(text.into().into_bytes())
     }
 
-    /// The type's name in Go, which error messages show.
+    /// The type's name in Go, for error messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "<nil>",
@@ -106,7 +106,7 @@ impl Value {
         }
     }
 
-    /// The bytes that go into the MAC; none for what has no such bytes.
+    /// The bytes for the MAC, if any.
     pub(crate) fn mac_bytes(&self) -> Option<Vec<u8>> {
         match self {
             Self::Text(bytes) | Self::Bytes(bytes) => Some(bytes.clone()),
@@ -118,7 +118,7 @@ impl Value {
         }
     }
 
-    /// A simple value as it stands in a dotenv or INI file.
+    /// A simple value as in a dotenv or INI file.
     pub(crate) fn to_plain(&self) -> Vec<u8> {
         match self {
             Self::Text(bytes) => bytes.clone(),
@@ -136,7 +136,7 @@ impl Value {
     }
 }
 
-/// A float without exponent and with as few digits as tell it apart.
+/// A float without exponent, with the fewest digits that identify it.
 fn plain_float(number: f64) -> String {
     if number.is_nan() {
         "NaN".to_owned()
@@ -147,7 +147,7 @@ fn plain_float(number: f64) -> String {
     }
 }
 
-/// A float that cannot be taken for an integer, with a capital exponent.
+/// A float that cannot be read as an integer, with an upper-case exponent.
 fn upper_float(number: f64) -> String {
     if !number.is_finite() {
         return plain_float(number);
@@ -164,7 +164,7 @@ fn upper_float(number: f64) -> String {
     if text.contains(['.', 'E']) { text } else { format!("{text}.0") }
 }
 
-/// A time of RFC 3339 without its fraction.
+/// An RFC 3339 time without its fraction.
 pub(crate) fn seconds_only(text: &str) -> String {
     let Some(dot) = text.find('.') else { return text.to_owned() };
     let (whole, fraction) = text.split_at(dot);
@@ -172,7 +172,7 @@ pub(crate) fn seconds_only(text: &str) -> String {
     format!("{whole}{zone}")
 }
 
-/// A text as JSON holds it; each byte that is no UTF-8 is replaced.
+/// A string for JSON; invalid UTF-8 is replaced byte by byte.
 pub(crate) fn json_text(bytes: &[u8]) -> String {
     let mut out = "\"".to_owned();
     for chunk in bytes.utf8_chunks() {

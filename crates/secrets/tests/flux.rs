@@ -148,7 +148,7 @@ fn files_of_generators_and_patches_are_decrypted() {
 }
 
 #[test]
-fn a_broken_mac_is_told_or_refused() {
+fn a_broken_mac_is_reported_or_refused() {
     let (keys, mut tree) = (keys(), tree());
     let patch = String::from_utf8(golden("sops-3.13.3/age/encrypted.yaml")).expect("it is text");
     tree.insert("/app/patch.yaml", patch.replace("in the clear", "changed"));
@@ -164,7 +164,7 @@ fn a_broken_mac_is_told_or_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn unreadable_files_are_reported() {
     let keys = keys();
     let files = |content: &str| {
         let mut tree = tree();

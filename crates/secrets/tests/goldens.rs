@@ -105,7 +105,7 @@ fn every_document_decrypts_as_sops_decrypts_it() {
 }
 
 #[test]
-fn a_wrong_key_is_told_with_the_name_of_the_right_one() {
+fn a_wrong_key_is_reported_with_the_name_of_the_right_one() {
     let case = case("age");
     for keys in [KeyRing::default(), key_ring(&["two.agekey"]), key_ring(&["rsa.asc"])] {
         let error = decrypt_document(&case.encrypted, case.format, &keys).expect_err("wrong key");

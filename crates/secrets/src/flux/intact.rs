@@ -1,9 +1,9 @@
-//! Whether the files of a build are as SOPS wrote them.
+//! Integrity of the files of a build.
 //!
-//! The MAC covers the values of all documents of a file in their order, and a build takes files apart; so it
-//! is checked on each file that a build reads. What is decrypted after the build has to consist of sealed
-//! values of such files: an object that a build puts together of other parts, or that was read in a form in
-//! which SOPS never writes, was not checked.
+//! The MAC covers the values of all documents of a file in order, and a build splits files into objects; so it is
+//! checked on each file that a build reads. An object that is decrypted after the build must consist of encrypted
+//! values of such files: an object that a build assembles from other parts, or that was read in a form that SOPS
+//! never writes, was not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +15,16 @@ use crate::document::{Error, Integrity, Tampering, WalkError, decrypt_branches};
 use crate::formats::{Format, Metadatas};
 use crate::tree::{Branch, Item, Value};
 
-/// What sealed values start with.
+/// The prefix of encrypted values.
 const SEALED: &[u8] = b"ENC[AES256_GCM,";
 
-/// A sealed value and the names that lead to it.
+/// An encrypted value and its path.
 type Sealed = (String, Vec<u8>);
 
-/// What is known of the files of a build.
+/// The result of checking the files of a build.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// Files that are not as SOPS wrote them.
+    /// Files that were changed after encryption.
     pub findings: Vec<Finding>,
     macs: Macs,
 }
@@ -32,29 +32,29 @@ pub struct Checked {
 /// The MACs of the files.
 #[derive(Debug, Default)]
 struct Macs {
-    /// Those that are right, with the sealed values that they cover.
+    /// The valid ones, with the encrypted values that they cover.
     right: BTreeMap<Vec<u8>, BTreeSet<Sealed>>,
-    /// Those that are wrong.
+    /// The invalid ones.
     wrong: BTreeSet<Vec<u8>>,
 }
 
-/// Why files are not taken.
+/// Why files are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// A key service far away has to be asked first.
+    /// A remote key service has to be asked first.
     #[error("a key service has not been asked yet")]
     Unasked,
-    /// A file is not as SOPS wrote it, and only such files are wanted.
+    /// A file was changed, and only unchanged ones are accepted.
     #[error("{place}: failed to verify sops data integrity: {tampering}")]
     Altered {
         /// The file.
         place: String,
-        /// How that shows.
+        /// How it was changed.
         tampering: Tampering,
     },
 }
 
-/// Whether a file may hold sealed values, so that it has to be checked. They may be written with escapes.
+/// Whether a file may contain encrypted values, possibly with escapes, and so has to be checked.
 pub fn may_be_sealed(content: &[u8]) -> bool {
     content.contains(&b'\\') || holds(content, SEALED) || holds(content, b"!!")
 }
@@ -64,8 +64,8 @@ fn holds(content: &[u8], part: &[u8]) -> bool {
 }
 
 impl Decryptor<'_> {
-    /// Checks the files that a build has read. Those without a key are passed over: if they are to be
-    /// decrypted, that fails.
+    /// Checks the files that a build has read. Files without a key are skipped: decrypting them fails later, if they are
+    /// decrypted.
     pub fn check_files<'f>(
         &self,
         files: impl IntoIterator<Item = (&'f str, &'f [u8])>,
@@ -97,8 +97,8 @@ impl Decryptor<'_> {
         Ok(())
     }
 
-    /// Checks an object that is about to be decrypted as a whole: its sealed values have to be those of a
-    /// file that is as SOPS wrote it. One whose file was found to be otherwise is known already.
+    /// Checks an object that is about to be decrypted: its encrypted values must be those of a valid file. An object
+    /// of a file with a finding is already reported.
     pub(super) fn check_object(
         &self,
         object: &Json,
@@ -122,8 +122,8 @@ impl Decryptor<'_> {
         self.note(findings, place, Tampering::Unverified)
     }
 
-    /// Checks the documents of one file, those with one MAC together. An error without words means that a
-    /// key has yet to be asked.
+    /// Checks the documents of one file, those with the same MAC together. `Err(None)` means that a key has yet to be
+    /// asked.
     fn documents(
         &self,
         place: &str,
@@ -137,7 +137,7 @@ impl Decryptor<'_> {
             !matches!(mac_of(branch, format), Mac::None) || !sealed_in(branch).is_empty()
         };
         let Some((format, branches)) = load(place, content) else {
-            // Without sealed values it may be anything; a build would not take it for objects.
+            // Without encrypted values it may be anything; a build would not read it as objects.
             let is_odd = holds(content, SEALED);
             return is_odd
                 .then_some(Err(Some(Tampering::Foreign("another form"))))
@@ -169,7 +169,7 @@ impl Decryptor<'_> {
         for (mac, group) in groups {
             let sealed: BTreeSet<Sealed> = group.iter().flat_map(sealed_in).collect();
             let mut outcome = self.group(format, group);
-            // A JSON document writes some values otherwise.
+            // Some values are written differently in a JSON document.
             if let Err(Some(_)) = &outcome
                 && is_single
                 && content.trim_ascii_start().starts_with(b"{")
@@ -190,7 +190,7 @@ impl Decryptor<'_> {
         outcomes
     }
 
-    /// Checks documents that were encrypted together; gives whether there is a key for them.
+    /// Checks documents that were encrypted together; returns whether there is a key for them.
     fn group(&self, format: Format, group: Vec<Branch>) -> Result<bool, Option<Tampering>> {
         match decrypt_branches(group, format, self.keys) {
             Ok(decrypted) => match decrypted.integrity() {
@@ -200,13 +200,13 @@ impl Decryptor<'_> {
             Err(error) if error.is_unasked() => Err(None),
             Err(Error::Walk(WalkError::Value(why))) => Err(Some(Tampering::Unreadable(why))),
             Err(Error::Walk(_)) => Err(Some(Tampering::Foreign("a value in the clear"))),
-            // Without its key it cannot be decrypted either, and that is what is said then.
+            // Without its key it cannot be decrypted either, and that error is reported then.
             Err(_) => Ok(false),
         }
     }
 }
 
-/// Reads a file in the form that it is in. JSON is YAML, and may hold several documents for a build.
+/// Reads a file in its format. JSON is YAML, and may contain several documents for a build.
 fn load(place: &str, content: &[u8]) -> Option<(Format, Vec<Branch>)> {
     let flat = |format: Format| matches!(format, Format::Dotenv | Format::Ini).then_some(format);
     let (named, marked) = (flat(Format::of_path(place)), Format::detect(content).and_then(flat));
@@ -239,7 +239,7 @@ fn mac_of(branch: &Branch, format: Format) -> Mac {
         }
         Metadatas::Nested | Metadatas::FlatInside => match field(branch, "sops") {
             Some(Value::Branch(metadata)) => {
-                // Any object may have a field of this name; SOPS says when it wrote its own.
+                // Any object may have a field with this name; SOPS also writes `lastmodified`.
                 let is_sops = field(&metadata, "lastmodified").is_some();
                 (field(&metadata, "mac"), is_sops)
             }
@@ -253,7 +253,7 @@ fn mac_of(branch: &Branch, format: Format) -> Mac {
     }
 }
 
-/// The sealed values of a document, metadata apart.
+/// The encrypted values of a document, without the metadata.
 fn sealed_in(branch: &Branch) -> BTreeSet<Sealed> {
     let mut out = BTreeSet::new();
     for item in branch {
@@ -302,7 +302,7 @@ fn sealed_in_json(path: &mut Vec<String>, at: &Json, out: &mut BTreeSet<Sealed>)
     }
 }
 
-/// Whether any value is written by reference: SOPS writes none so, and readers differ in what they make of it.
+/// Whether it has anchors: SOPS writes none, and parsers differ in how they resolve them.
 fn has_anchors(content: &[u8]) -> bool {
     fn is_in(node: &Node) -> bool {
         node.anchor.is_some()

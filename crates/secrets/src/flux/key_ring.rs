@@ -1,4 +1,4 @@
-//! The keys of a decryption Secret, and of those who need no Secret.
+//! The keys of a decryption Secret, and of identities that need no Secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -17,53 +17,53 @@ use crate::keys::{
     VaultKey, aws_keys, azure_credentials,
 };
 
-/// Why an entry of a decryption Secret could not be taken in. The caller knows the Secret's name.
+/// Why an entry of a decryption Secret was rejected. The caller knows the Secret's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed to import '{entry}' data from sops decryption Secret: {reason}")]
 pub struct ImportError {
     /// The entry.
     pub entry: String,
-    /// Why not.
+    /// The cause.
     pub reason: String,
 }
 
-/// Something that an identity stands in for, where a Secret holds no credentials.
+/// Credentials that an identity provides if a Secret has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted<'w> {
-    /// A token of Azure for a vault.
+    /// An Azure token for a vault.
     Azure(AzureVault<'w>),
-    /// The same for an identity of the machine, where a Secret names nothing else.
+    /// The same for a managed identity of the machine, which a Secret names.
     AzureMachine(&'w str, AzureVault<'w>),
-    /// A token of Google Cloud.
+    /// A Google Cloud token.
     Gcp,
     /// A token of the Vault at this address.
     Vault(&'w str),
 }
 
-/// A vault of Azure that a document names: an identity looks at its host before it shows it a token.
+/// An Azure vault that a document names: an identity checks its host before it sends a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AzureVault<'w> {
-    /// What a token for it is good for.
+    /// The scope of its tokens.
     pub scope: &'w str,
-    /// Its host. It is reached by https.
+    /// Its host, which is reached by https.
     pub host: &'w str,
-    /// Its port, if it is named.
+    /// Its port, if it has one.
     pub port: Option<u16>,
 }
 
-/// What an identity gives.
+/// Pending credentials of an identity.
 pub type Given<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
 
-/// Who the service account of an object, or the controller itself, is to clouds and vaults.
+/// The identity of an object's service account, or of the controller, at clouds and vaults.
 pub trait Identity: Send + Sync {
-    /// Keys of AWS for a region.
+    /// AWS keys for a region.
     fn aws_keys<'a>(&'a self, region: &'a str) -> Given<'a, AwsKeys>;
 
     /// A token.
     fn token<'a>(&'a self, wanted: Wanted<'a>) -> Given<'a, Redacted<String>>;
 }
 
-/// The keys that a Kustomization decrypts with.
+/// The keys of a Kustomization.
 #[derive(Default)]
 pub struct KeyRing {
     age: AgeIdentities,
@@ -72,17 +72,17 @@ pub struct KeyRing {
     aws: Option<AwsKeys>,
     gcp: Option<GcpCredentials>,
     azure: Option<AzureCredentials>,
-    /// What keys at hand gave: a document is checked and decrypted, and has many neighbours with its key.
+    /// Cached results of local keys: a document is both checked and decrypted, and others have the same key.
     near: Mutex<BTreeMap<MasterKey, Result<DataKey, String>>>,
     far: Mutex<Far>,
 }
 
-/// Keys that others hold.
+/// Remote keys.
 #[derive(Default)]
 struct Far {
-    /// Those that were needed and have not been asked yet.
+    /// Keys that are needed and have not been asked yet.
     needed: BTreeSet<MasterKey>,
-    /// What those that were asked said.
+    /// The results of those that were asked.
     answers: BTreeMap<MasterKey, Result<DataKey, String>>,
 }
 
@@ -93,8 +93,8 @@ impl std::fmt::Debug for KeyRing {
 }
 
 impl KeyRing {
-    /// Takes in an entry of the Secret that a Kustomization names: `*.agekey`, `*.asc`,
-    /// `sops.vault-token`, `sops.aws-kms`, `sops.gcp-kms` and `sops.azure-kv`. All others are passed over.
+    /// Imports an entry of a Kustomization's decryption Secret: `*.agekey`, `*.asc`, `sops.vault-token`,
+    /// `sops.aws-kms`, `sops.gcp-kms` and `sops.azure-kv`. Others are skipped.
     pub fn import(&mut self, entry: &str, value: &[u8]) -> Result<(), ImportError> {
         let result = match entry {
             "sops.vault-token" => {
@@ -116,7 +116,7 @@ impl KeyRing {
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
     }
 
-    /// Takes in an entry of the Secret that serves every Kustomization without one: `*.agekey` only.
+    /// Imports an entry of the default decryption Secret: `*.agekey` only.
     pub fn import_age(&mut self, entry: &str, value: &[u8]) -> Result<(), ImportError> {
         if extension(entry) != "agekey" {
             return Ok(());
@@ -126,8 +126,8 @@ impl KeyRing {
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
     }
 
-    /// Asks the keys that were needed and are far away; gives whether there were any, so that decrypting is
-    /// worth another try. What they say is kept, also that they refuse.
+    /// Asks the remote keys that are needed; returns whether there were any, so that decryption should be repeated.
+    /// Results are cached, including failures.
     pub async fn ask(&self, asking: &Asking<'_>, identity: &dyn Identity) -> bool {
         let needed = std::mem::take(&mut self.far().needed);
         let is_any = !needed.is_empty();
@@ -193,7 +193,7 @@ impl KeyRing {
     }
 }
 
-/// What stands behind the last dot of a name.
+/// The extension of a name.
 fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
@@ -231,7 +231,7 @@ mod tests {
     use crate::formats::Format;
     use crate::testing::{at_once, seal};
 
-    /// A Vault whose keys are all the same.
+    /// A Vault with the same key for everything.
     struct Vault;
 
     impl Http for Vault {
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// An identity that one Vault knows.
+    /// An identity with a token for one Vault.
     struct Known;
 
     impl Identity for Known {
@@ -282,7 +282,7 @@ mod tests {
         let ring = KeyRing::default();
         let text = document(&["https://other.test", "https://vault.test"]);
         let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
-        // One key after the other: whoever can do without the second does not ask it.
+        // One key after the other: a key that is not needed is not asked.
         for _ in 0..2 {
             let error = attempt().expect_err("nobody was asked");
             assert!(error.is_unasked());

@@ -11,7 +11,7 @@ use crate::formats::Format;
 /// Why an object could not be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
-    /// The object as a whole.
+    /// The whole object.
     #[error("failed to decrypt and format '{namespace}/{name}' {kind} data: {source}")]
     Object {
         /// Its namespace.
@@ -20,7 +20,7 @@ pub enum ResourceError {
         name: String,
         /// Its kind.
         kind: String,
-        /// Why not.
+        /// The cause.
         source: Error,
     },
     /// An entry of a Secret.
@@ -32,13 +32,13 @@ pub enum ResourceError {
         name: String,
         /// The entry.
         field: String,
-        /// Why not.
+        /// The cause.
         source: Error,
     },
-    /// The object is not of a file that is as SOPS wrote it.
+    /// The object does not come from a valid file.
     #[error(transparent)]
     Altered(#[from] CheckError),
-    /// What came out is no JSON.
+    /// The result is not JSON.
     #[error("failed to unmarshal decrypted '{namespace}/{name}' {kind} to JSON")]
     NotJson {
         /// Its namespace.
@@ -51,7 +51,7 @@ pub enum ResourceError {
 }
 
 impl ResourceError {
-    /// Whether only a key service far away has to be asked first.
+    /// Whether it failed only because a remote key service has to be asked first.
     pub const fn is_unasked(&self) -> bool {
         match self {
             Self::Object { source, .. } | Self::Field { source, .. } => source.is_unasked(),
@@ -60,7 +60,7 @@ impl ResourceError {
     }
 }
 
-/// Whether an object says that it is to be left as it is.
+/// Whether an annotation disables decryption.
 pub fn is_decryption_disabled(object: &Json) -> bool {
     object
         .pointer("/metadata/annotations")
@@ -84,11 +84,11 @@ fn text<'o>(object: &'o Json, pointer: &str) -> &'o str {
 }
 
 impl Decryptor<'_> {
-    /// Decrypts an object of a build in place, and gives whether there was anything to decrypt.
+    /// Decrypts an object of a build in place; returns whether it was encrypted.
     ///
-    /// The MAC of an object that is encrypted as a whole never fits: a build orders and adds fields. So
-    /// its sealed values have to be those of a file that was checked. Entries of a Secret are documents as
-    /// they were written, and have a MAC of their own.
+    /// The MAC of an object that is encrypted as a whole never matches, because a build sorts and adds fields. So its
+    /// encrypted values must be those of a file that was checked. Entries of a Secret are unchanged documents with a
+    /// MAC of their own.
     pub fn decrypt_resource(
         &self,
         object: &mut Json,
@@ -138,7 +138,7 @@ impl Decryptor<'_> {
         };
         let mut any = false;
         for (field, value) in data {
-            // What is no base64 is told by the API server.
+            // The API server reports invalid base64.
             let Some(letters) = value.as_str() else { continue };
             let Ok(content) = STANDARD.decode(letters.replace(['\n', '\r'], "")) else { continue };
             let Some(format) = Format::detect(&content) else { continue };

@@ -1,5 +1,4 @@
-//! Files that a build reads: what `secretGenerator` and `patches` of a kustomization name, and of
-//! those that it builds on.
+//! Files that a build reads: those that `secretGenerator` and `patches` of a kustomization and of its bases name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +14,22 @@ use sluice_base::redacted::Redacted;
 /// The names of a kustomization file.
 const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// What was decrypted.
+/// The decrypted files.
 #[derive(Debug, Default)]
 pub struct Sources {
-    /// The content that takes the place of each file, by its path in the tree.
+    /// The new content of each file, by its path in the tree.
     pub files: BTreeMap<String, Redacted<Vec<u8>>>,
-    /// The files whose values are not those that were encrypted.
+    /// The files with a wrong MAC.
     pub findings: Vec<Finding>,
 }
 
 /// Why files could not be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourcesError {
-    /// A file that is named is not there.
+    /// The file does not exist.
     #[error("lstat {0}: no such file or directory")]
     Missing(String),
-    /// What is named is a directory.
+    /// The path is a directory.
     #[error("cannot decrypt irregular file as it has file mode type bits set")]
     Irregular,
     /// It is too large.
@@ -41,13 +40,13 @@ pub enum SourcesError {
         /// The limit.
         limit: usize,
     },
-    /// The tree does not give it.
+    /// It cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// It could not be decrypted.
     #[error(transparent)]
     Decrypt(#[from] Error),
-    /// It is not as SOPS wrote it.
+    /// It was changed after encryption.
     #[error(transparent)]
     Altered(#[from] CheckError),
     /// A directory without a kustomization file.
@@ -56,26 +55,26 @@ pub enum SourcesError {
     /// A directory with several.
     #[error("found multiple kustomization files")]
     ManyKustomizations,
-    /// A kustomization file that cannot be read.
+    /// An invalid kustomization file.
     #[error("failed to unmarshal kustomization file from '{path}': {reason}")]
     Kustomization {
         /// The file.
         path: String,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
 }
 
 impl SourcesError {
-    /// Whether only a key service far away has to be asked first.
+    /// Whether it failed only because a remote key service has to be asked first.
     pub const fn is_unasked(&self) -> bool {
         matches!(self, Self::Decrypt(error) if error.is_unasked())
     }
 }
 
 impl Decryptor<'_> {
-    /// Decrypts the files that the kustomization in a directory names, and those that it builds on,
-    /// within `root`. Paths that lead out of `root` end at it.
+    /// Decrypts the files that the kustomization in a directory and its bases name, within `root`. Paths cannot leave
+    /// `root`.
     pub fn decrypt_sources(
         &self,
         tree: &dyn FileTree,
@@ -100,7 +99,7 @@ impl Decryptor<'_> {
     }
 }
 
-/// A path below `root`: `..` does not lead out of it, and an absolute path is one of the tree.
+/// A path below `root`: `..` stops at the root, and an absolute path is relative to it.
 fn within(root: &str, directory: &str, path: &str) -> String {
     let root = root.trim_end_matches('/');
     let (directory, path) = match path.strip_prefix('/') {
@@ -128,24 +127,24 @@ struct Walk<'w> {
     decryptor: &'w Decryptor<'w>,
     tree: &'w dyn FileTree,
     root: &'w str,
-    /// The directories that were looked into.
+    /// The visited directories.
     visited: BTreeSet<String>,
-    /// The files that were looked at.
+    /// The visited files.
     seen: BTreeSet<String>,
     out: Sources,
-    /// A file whose key has yet to be asked; all others are looked at, so that all keys are known.
+    /// A file with a key that has yet to be asked; the others are visited nevertheless, to find all such keys.
     unasked: Option<Error>,
 }
 
 impl Walk<'_> {
-    /// Decrypts what a directory's kustomization names; gives the directories and files it builds on.
+    /// Decrypts what a directory's kustomization names; returns its bases.
     fn directory(&mut self, path: &str, is_reference: bool) -> Result<Vec<String>, SourcesError> {
         if !self.visited.insert(path.to_owned()) {
             return Ok(Vec::new());
         }
         match self.tree.entry(path) {
             Some(Entry::Directory) => {}
-            // A file, a URL, or nothing: the build will tell.
+            // A file, a URL, or missing: the build will report it.
             _ if is_reference => return Ok(Vec::new()),
             Some(Entry::File) => return Err(SourcesError::Irregular),
             None => return Err(SourcesError::Missing(self.relative(path))),
@@ -223,7 +222,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A path as a message shows it.
+    /// A path for messages.
     fn relative(&self, path: &str) -> String {
         let path = path.strip_prefix(self.root).unwrap_or(path).trim_start_matches('/');
         if path.is_empty() { ".".to_owned() } else { path.to_owned() }

@@ -1,4 +1,4 @@
-//! A file of any kind: the text under `data`.
+//! Any file: the string under `data`.
 
 use crate::tree::{Branch, Item, Value};
 

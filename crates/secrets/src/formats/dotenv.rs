@@ -1,4 +1,4 @@
-//! Lines of `NAME=value`, with line breaks in values written as `\n`.
+//! Lines of `NAME=value`, with newlines in values written as `\n`.
 
 use crate::tree::{Branch, Comment, Item, Value};
 
@@ -11,7 +11,7 @@ pub(super) fn load(text: &[u8]) -> Result<Vec<Branch>, String> {
                 branch.push(Item::Comment(Comment { text: comment.to_vec(), inline: false }));
             }
             line => {
-                // The line may hold a secret, so the error does not show it.
+                // The line may contain a secret, so the error does not show it.
                 let equals = line.iter().position(|byte| *byte == b'=');
                 let (name, value) = equals
                     .and_then(|at| line.split_at_checked(at))

@@ -1,4 +1,4 @@
-//! INI files: sections of `name = value`, as the library that SOPS uses reads and writes them.
+//! INI files: sections of `name = value`, as in the library of SOPS.
 
 mod read;
 
@@ -6,7 +6,7 @@ use crate::tree::{Branch, Comment, Item, Value};
 
 pub(super) use read::load;
 
-/// The section of what stands before the first section.
+/// The section of keys before the first section.
 const DEFAULT_SECTION: &str = "DEFAULT";
 const DELIMITERS: [char; 2] = ['=', ':'];
 
@@ -47,7 +47,7 @@ pub(super) fn emit(branches: &[Branch]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// A section as it is written: the first comment is its own, each other one is of the key before.
+/// A section to write: the first comment is its own, each other one belongs to the key before.
 struct Section<'t> {
     comment: Option<&'t Comment>,
     keys: Vec<Key<'t>>,
@@ -99,7 +99,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// A name in the quotes that it needs.
+/// A name, quoted if necessary.
 fn written_name(name: &str) -> String {
     if name.contains('"') || name.contains(DELIMITERS) {
         format!("`{name}`")

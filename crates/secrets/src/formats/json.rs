@@ -11,7 +11,7 @@ use crate::tree::{Branch, Item, Value, json_text};
 
 pub(super) fn load(text: &[u8]) -> Result<Vec<Branch>, String> {
     let wrong = |problem: String| format!("Could not unmarshal input data: {problem}");
-    // What stands behind the object is not looked at.
+    // Data after the object is ignored.
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Value::deserialize(&mut reader);
     match value {
@@ -21,7 +21,7 @@ pub(super) fn load(text: &[u8]) -> Result<Vec<Branch>, String> {
              arrays or other types. Got type {} instead",
             other.type_name()
         ))),
-        // The place is told, the text is not.
+        // The error has the position, not the text.
         Err(error) => Err(wrong(error.to_string())),
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn emit(branches: &[Branch]) -> Result<Vec<u8>, String> {
 
 fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
     match value {
-        // Lists leave comments out, and fields have none for a value.
+        // Lists skip comments, and a field never has one as its value.
         Value::Null | Value::Comment(_) => out.push_str("null"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
         Value::Int(number) => out.push_str(&number.to_string()),
@@ -128,7 +128,7 @@ fn write_branch(out: &mut String, branch: &Branch, depth: usize) -> Result<(), S
     })
 }
 
-/// Items on lines of their own, indented by tabs.
+/// Items on separate lines, indented by tabs.
 fn enclosed<T>(
     out: &mut String,
     open: char,

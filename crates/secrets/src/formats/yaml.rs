@@ -1,5 +1,4 @@
-//! YAML documents that are mappings, with their comments, written as SOPS writes them: indented by
-//! four.
+//! YAML documents that are mappings, with their comments, in the style of SOPS: indented by four.
 
 use std::collections::HashMap;
 
@@ -13,14 +12,14 @@ use crate::tree::{Branch, Comment, Item, Value};
 
 const INDENT: usize = 4;
 
-/// Values that aliases may add to those that stand in the text.
+/// The maximum number of values that aliases may add.
 const MAX_ALIASED: usize = 100_000;
 
 pub(super) fn load(text: &[u8]) -> Result<Vec<Branch>, String> {
     let wrong = |problem: String| format!("Error unmarshaling input YAML: {problem}");
     let documents = parse(text).map_err(|error| wrong(error.to_string()))?;
     if let Some(first) = documents.first() {
-        // Reading it as a value tells of keys that are there twice.
+        // Converting to a value detects duplicate keys.
         first.to_json().map_err(|error| error.to_string())?;
     }
     documents.iter().map(|document| read_document(document).map_err(wrong)).collect()
@@ -49,8 +48,8 @@ fn push_comments(branch: &mut Branch, text: &str, inline: bool) {
 }
 
 struct Reader<'n> {
-    /// The last node of each name. A name that is given twice is resolved to its last node, where
-    /// YAML takes the last before the alias; SOPS never writes anchors.
+    /// The last node of each anchor. An anchor that is defined twice resolves to its last node, while YAML uses the last
+    /// one before the alias; SOPS never writes anchors.
     anchors: HashMap<&'n str, &'n Node>,
     depth: usize,
     following: usize,
@@ -93,7 +92,7 @@ impl<'n> Reader<'n> {
         }
     }
 
-    /// Reads a node, with its own comments unless the caller has placed them.
+    /// Reads a node, with its comments unless the caller has added them.
     fn value(&mut self, node: &'n Node, comments_placed: bool) -> Result<Value, String> {
         if self.depth >= MAX_DEPTH {
             return Err("exceeded max depth".to_owned());
@@ -223,7 +222,7 @@ pub(super) fn emit(branches: &[Branch]) -> Result<Vec<u8>, String> {
     Ok(texts.join("---\n").into_bytes())
 }
 
-/// The comments that wait for the next value.
+/// The comments above the next value.
 #[derive(Default)]
 struct Waiting {
     head: Vec<String>,
@@ -256,7 +255,7 @@ impl Waiting {
         }
     }
 
-    /// What no value follows goes below the last one, or above the collection if it is empty.
+    /// Adds trailing comments below the last value, or above an empty collection.
     fn finish(mut self, collection: &mut Node, last: impl FnOnce(&mut Node) -> Option<&mut Node>) {
         self.head.append(&mut self.inline);
         if self.head.is_empty() {
@@ -360,10 +359,10 @@ fn float_node(number: f64) -> Result<Node, String> {
     Node::from_decoded_json(&Json::from(number)).map_err(|error| error.to_string())
 }
 
-/// A text in the style that go-yaml chooses for it.
+/// A string in the style that go-yaml chooses.
 fn text_node(bytes: &[u8]) -> Result<Node, String> {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        // Most texts are words; the others are written and read again, as go-yaml does it.
+        // Most strings are plain; the others are written and parsed again, as in go-yaml.
         let is_word = text.bytes().all(|byte| byte.is_ascii_alphabetic()) && text.len() > 5;
         return if is_word {
             Ok(Node::text(text))

@@ -15,12 +15,12 @@ struct Identity {
     public: [u8; 32],
 }
 
-/// The age identities that there are.
+/// The age identities.
 #[derive(Debug, Clone, Default)]
 pub struct AgeIdentities(Vec<Identity>);
 
 impl AgeIdentities {
-    /// Adds the identities of a key file: one on each line, with comments and empty lines.
+    /// Imports the identities of a key file: one per line, with comments and empty lines.
     pub fn import(&mut self, text: &str) -> Result<(), String> {
         let wrong = |problem: &str| format!("failed to parse and add to age identities: {problem}");
         for line in text.lines() {
@@ -83,7 +83,7 @@ impl Identity {
         Ok(Self { public: x25519(*secret.expose(), X25519_BASEPOINT_BYTES), secret })
     }
 
-    /// What the identity shares with a key that was made for one message; not with a degenerate one.
+    /// The shared secret with an ephemeral key; `None` for a degenerate one.
     fn shared(&self, ephemeral: [u8; 32]) -> Option<Redacted<[u8; 32]>> {
         let shared = Redacted::new(x25519(*self.secret.expose(), ephemeral));
         (*shared.expose() != [0; 32]).then_some(shared)

@@ -1,4 +1,4 @@
-//! The Key Management Service of AWS, and its keys as a Secret holds them.
+//! AWS KMS, and its keys in a Secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,10 @@ use sluice_cloud::aws::{AwsKeys, Signer, endpoint};
 
 use crate::cipher::DataKey;
 
-/// The name of sessions in which a role is taken on, as it shows in AWS' own logs.
+/// The session name of assumed roles, which AWS' logs show.
 const SESSION: &str = "sops@sluice";
 
-/// Reads `sops.aws-kms` of a decryption Secret.
+/// Parses `sops.aws-kms` of a decryption Secret.
 pub(crate) fn aws_keys(text: &[u8]) -> Result<AwsKeys, String> {
     let wrong = |reason: String| format!("failed to unmarshal AWS credentials file: {reason}");
     let value = sluice_yaml::to_json(text, sluice_yaml::Duplicates::LastWins);
@@ -29,7 +29,7 @@ pub(crate) fn aws_keys(text: &[u8]) -> Result<AwsKeys, String> {
     ))
 }
 
-/// A key of the service, with the data key that it encrypts.
+/// A KMS key with the encrypted data key.
 pub(crate) struct AwsKmsKey<'k> {
     pub(crate) arn: &'k str,
     pub(crate) role: &'k str,
@@ -38,7 +38,7 @@ pub(crate) struct AwsKmsKey<'k> {
 }
 
 impl AwsKmsKey<'_> {
-    /// The region that the key's name says.
+    /// The region in the key's ARN.
     pub(crate) fn region(&self) -> Result<&str, String> {
         let wrong = || format!("no valid ARN found in '{}'", self.arn);
         let mut parts = self.arn.splitn(6, ':');
@@ -64,7 +64,7 @@ impl AwsKmsKey<'_> {
         if fits { Ok(region) } else { Err(wrong()) }
     }
 
-    /// Asks the service of the key's region.
+    /// Decrypts with the service of the key's region.
     pub(crate) async fn decrypt(
         &self,
         keys: &AwsKeys,

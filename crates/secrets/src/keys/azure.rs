@@ -1,4 +1,4 @@
-//! Key Vault of Azure, and credentials as a Secret holds them.
+//! Azure Key Vault, and its credentials in a Secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ use crate::cipher::DataKey;
 /// The version of Key Vault's API.
 const API_VERSION: &str = "7.4";
 
-/// Reads `sops.azure-kv` of a decryption Secret.
+/// Parses `sops.azure-kv` of a decryption Secret.
 pub(crate) fn azure_credentials(text: &[u8]) -> Result<AzureCredentials, String> {
     let wrong = |reason: String| format!("failed to unmarshal Azure authentication file: {reason}");
     let text = decoded(text);
@@ -28,7 +28,7 @@ pub(crate) fn azure_credentials(text: &[u8]) -> Result<AzureCredentials, String>
     })
 }
 
-/// A text that may begin with a mark of its encoding.
+/// A text that may begin with a byte order mark.
 fn decoded(bytes: &[u8]) -> String {
     let wide = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| read(*pair)).collect();
@@ -42,7 +42,7 @@ fn decoded(bytes: &[u8]) -> String {
     }
 }
 
-/// A key of a vault, with the data key that it encrypts.
+/// A key of a vault with the encrypted data key.
 pub(crate) struct AzureKey<'k> {
     pub(crate) vault_url: &'k str,
     pub(crate) name: &'k str,
@@ -51,8 +51,8 @@ pub(crate) struct AzureKey<'k> {
 }
 
 impl AzureKey<'_> {
-    /// What a token for the vault must be good for: the service whose name the vault's host ends with. So a
-    /// host of somebody else never gets a token that is worth anything at a vault.
+    /// The scope of a token for the vault: the service in the suffix of the vault's host. So a foreign host never gets
+    /// a token that is valid at a vault.
     pub(crate) fn scope(&self) -> Result<String, String> {
         let url: Option<Uri> = self.vault_url.parse().ok();
         let is_https = url.as_ref().and_then(Uri::scheme_str) == Some("https");
@@ -72,7 +72,7 @@ impl AzureKey<'_> {
         (uri.host().unwrap_or_default().to_owned(), uri.port_u16())
     }
 
-    /// Asks the vault.
+    /// Decrypts with the vault.
     pub(crate) async fn decrypt(
         &self,
         token: &Redacted<String>,

@@ -1,20 +1,20 @@
-//! Why no data key could be had, in the layout that SOPS gives it.
+//! Why there is no data key, in the layout of SOPS.
 
 use std::fmt;
 
-/// Why the data key of a document could not be had.
+/// Why the data key of a document could not be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DataKeyError {
-    /// Too few groups had a key that decrypts.
+    /// Too few groups were decrypted.
     Keys {
-        /// How many groups are needed; zero where there is only one.
+        /// The number of required groups; zero if there is only one.
         threshold: usize,
-        /// What happened in each group; nothing where it gave its part.
+        /// The failure of each group; `None` if it was decrypted.
         groups: Vec<Option<GroupFailure>>,
     },
-    /// The parts of the groups do not fit together.
+    /// The shares do not fit together.
     Shamir(&'static str),
-    /// A key far away has yet to be asked; then it can be tried again.
+    /// A remote key has yet to be asked; then decryption can be repeated.
     Unasked,
 }
 
@@ -80,13 +80,13 @@ impl fmt::Display for GroupFailure {
     }
 }
 
-/// Every line behind a prefix.
+/// Prefixes every line.
 fn prefixed(text: &str, prefix: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| format!("{prefix}{line}")).collect();
     lines.join("\n")
 }
 
-/// A text with lines of at most so many characters, broken at spaces.
+/// Wraps lines at spaces.
 fn wrapped(text: &str, width: usize) -> String {
     let wrap = |line: &str| {
         let mut out = String::new();

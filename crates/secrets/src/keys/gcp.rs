@@ -1,4 +1,4 @@
-//! The Key Management Service of Google Cloud.
+//! Google Cloud KMS.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,18 +9,18 @@ use sluice_cloud::Http;
 
 use crate::cipher::DataKey;
 
-/// What tokens for the service are good for.
+/// The scopes of tokens.
 pub(crate) const SCOPES: [&str; 2] =
     ["https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/cloudkms"];
 
-/// A key of the service, with the data key that it encrypts.
+/// A KMS key with the encrypted data key.
 pub(crate) struct GcpKey<'k> {
     pub(crate) resource_id: &'k str,
     pub(crate) enc: &'k str,
 }
 
 impl GcpKey<'_> {
-    /// Asks the service.
+    /// Decrypts with the service.
     pub(crate) async fn decrypt(
         &self,
         token: &Redacted<String>,
@@ -44,7 +44,7 @@ impl GcpKey<'_> {
         })
     }
 
-    /// Whether it is the path of a key: it becomes part of an address.
+    /// Whether it is a valid resource id: it becomes part of a URL.
     fn is_valid(&self) -> bool {
         let parts: Vec<&str> = self.resource_id.split('/').collect();
         let is_word = |word: &&str| {
@@ -64,7 +64,7 @@ async fn ask(http: &dyn Http, request: Request<Vec<u8>>) -> Result<DataKey, Stri
     let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
     if !response.status().is_success() {
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
-        // The same names in the writing of the other protocol that the service speaks.
+        // The same names in the spelling of gRPC.
         let words = text("/error/status").split('_');
         let code: String = words
             .flat_map(|word| {

@@ -10,10 +10,10 @@ use pgp::types::Password;
 use crate::cipher::DataKey;
 use sluice_base::redacted::Redacted;
 
-/// Larger than any data key, and than the part of one.
+/// The maximum plaintext, larger than any data key or share.
 const MAX_PLAIN: u64 = 64 * 1024;
 
-/// The OpenPGP secret keys that there are.
+/// The OpenPGP secret keys.
 #[derive(Clone, Default)]
 pub struct PgpKeys(Vec<SignedSecretKey>);
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for PgpKeys {
 }
 
 impl PgpKeys {
-    /// Adds the keys of an armored export. Public keys are passed over: they decrypt nothing.
+    /// Imports the keys of an armored export. Public keys are skipped.
     pub fn import(&mut self, armored: &[u8]) -> Result<(), String> {
         let wrong = |error: pgp::errors::Error| {
             format!("failed to import armored key data into GnuPG keyring: {error}")

@@ -1,6 +1,6 @@
-//! Shamir's scheme over GF(2^8): the parts of a secret back to the secret.
+//! Shamir's secret sharing over GF(2^8).
 
-/// Joins parts. Each part is as long as the secret, and its place on the curve behind it.
+/// Combines shares. Each share is as long as the secret, followed by its x coordinate.
 pub(super) fn combine(parts: &[&[u8]]) -> Result<Vec<u8>, &'static str> {
     let [first, rest @ ..] = parts else {
         return Err("less than two parts cannot be used to reconstruct the secret");
@@ -32,7 +32,7 @@ pub(super) fn combine(parts: &[&[u8]]) -> Result<Vec<u8>, &'static str> {
     Ok((0..first.len() - 1).map(byte).collect())
 }
 
-/// What a part counts for at zero, by Lagrange.
+/// The Lagrange coefficient of a share at zero.
 fn weight(x: u8, parts: &[(u8, &[u8])]) -> u8 {
     let others = parts.iter().filter(|(other, _)| *other != x);
     others.fold(1, |product, (other, _)| multiply(product, multiply(*other, inverse(x ^ other))))

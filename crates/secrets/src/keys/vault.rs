@@ -9,7 +9,7 @@ use sluice_cloud::Http;
 
 use crate::cipher::DataKey;
 
-/// A token of Vault for a token of a cluster: `login_path` is that of any way to log in by such tokens.
+/// Exchanges a service account token for a Vault token; `login_path` is that of any JWT or Kubernetes auth method.
 pub async fn vault_token(
     address: &str,
     login_path: &str,
@@ -39,7 +39,7 @@ pub async fn vault_token(
     )
 }
 
-/// What an answer says, unless it is a refusal; that is told in the words of Vault's own client.
+/// The JSON of a successful response; otherwise an error with the message of Vault's client.
 fn refused(url: &str, response: &http::Response<Vec<u8>>) -> Result<Json, String> {
     let body: Json = serde_json::from_slice(response.body()).unwrap_or_default();
     if response.status().is_success() {
@@ -55,7 +55,7 @@ fn refused(url: &str, response: &http::Response<Vec<u8>>) -> Result<Json, String
     ))
 }
 
-/// A key of the engine, with the data key that it encrypts.
+/// A key of the transit engine with the encrypted data key.
 pub(crate) struct VaultKey<'k> {
     pub(crate) address: &'k str,
     pub(crate) engine_path: &'k str,
@@ -64,7 +64,7 @@ pub(crate) struct VaultKey<'k> {
 }
 
 impl VaultKey<'_> {
-    /// Asks the server that the key names, with a token for it.
+    /// Decrypts with the server that the key names, with a token for it.
     pub(crate) async fn decrypt(
         &self,
         token: &Redacted<String>,
@@ -106,8 +106,8 @@ impl VaultKey<'_> {
     }
 }
 
-/// A path as part of an address. A document must not lead the token to another API of the Vault: steps
-/// upwards and empty ones are refused, and no sign in it ends the path.
+/// Encodes a path for a URL. A document must not direct the token to another API of Vault: `..` and empty segments are
+/// rejected, and everything that ends a path is escaped.
 fn escaped(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     // A percent sign could be decoded twice on the way.
@@ -125,7 +125,7 @@ mod tests {
     use super::{VaultKey, vault_token};
     use crate::testing::at_once;
 
-    /// A server with one key, that answers as Vault does.
+    /// A server with one key, like Vault.
     struct Server;
 
     impl Http for Server {
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(ask("right", "vault:v1:x"), Ok(b"key".to_vec()));
     }
 
-    /// A document names the engine and the key; neither is a way to another API of the Vault.
+    /// The engine and the key that a document names cannot lead to another API of Vault.
     #[test]
     fn only_the_engine_is_asked() {
         struct Log(std::sync::Mutex<Vec<String>>);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_is_told_without_the_token() {
+    fn errors_do_not_contain_the_token() {
         for (token, enc, problem) in [
             ("wrong", "vault:v1:x", "Code: 403. Errors:\n\n* permission denied"),
             ("right", "other", "* encryption key not found"),

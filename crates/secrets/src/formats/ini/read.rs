@@ -1,4 +1,4 @@
-//! The reader: comments go to the section or key that follows, or stand behind a value.
+//! The reader: comments belong to the section or key that follows, or to the value before them.
 
 use super::{DEFAULT_SECTION, DELIMITERS};
 use crate::tree::{Branch, Comment, Item, Value};
@@ -26,7 +26,7 @@ struct Key {
 struct Reader<'t> {
     lines: std::str::SplitInclusive<'t, char>,
     sections: Vec<Section>,
-    /// The comments that wait for what follows them.
+    /// The comments before the next section or key.
     comment: String,
     /// The number of the next key that is called `-`.
     count: usize,
@@ -127,7 +127,7 @@ impl<'t> Reader<'t> {
         Ok(line.to_owned())
     }
 
-    /// A quoted value that goes on until the quote comes.
+    /// A quoted value over several lines.
     fn quoted_lines(&mut self, first: &str, quote: &str) -> Result<String, String> {
         let mut value = first.to_owned();
         for line in self.lines.by_ref() {
@@ -146,7 +146,7 @@ impl<'t> Reader<'t> {
         Err("missing closing key quote".to_owned())
     }
 
-    /// A value whose lines end with a backslash.
+    /// A value with lines that end with a backslash.
     fn continued_lines(&mut self, first: &str) -> String {
         let mut value = first.to_owned();
         for line in self.lines.by_ref() {
@@ -195,7 +195,7 @@ fn push_comment(items: &mut Branch, text: &str) {
     items.push(Item::Comment(Comment { text: bare.as_bytes().to_vec(), inline: false }));
 }
 
-/// The name of a key, and what stands behind its sign. Errors do not show the line.
+/// The name of a key, and the text after the delimiter. Errors do not show the line.
 fn key_name(line: &str) -> Result<(&str, &str), String> {
     let no_delimiter = || "key-value delimiter not found".to_owned();
     let quote = if line.len() > 6 && line.starts_with("\"\"\"") {

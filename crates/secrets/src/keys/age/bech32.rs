@@ -1,8 +1,8 @@
-//! Bech32, the letters that age writes keys in.
+//! Bech32, the encoding of age keys.
 
 const LETTERS: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// The bytes behind a text with the given prefix in lower case; the text is all upper or all lower.
+/// Decodes a text with the given lower-case prefix; the text is all upper or all lower case.
 pub(super) fn decode(text: &str, prefix: &str) -> Option<Vec<u8>> {
     let lower = text.to_ascii_lowercase();
     if text != lower && text != text.to_ascii_uppercase() {
@@ -35,7 +35,7 @@ fn checksum(digits: impl Iterator<Item = u8>) -> u32 {
     })
 }
 
-/// Digits of five bits as bytes; what is left over must be zero and shorter than a digit.
+/// Converts groups of five bits to bytes; the padding must be zero and shorter than a group.
 fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
     let (mut out, mut held, mut bits) = (Vec::new(), 0_u16, 0);
     for digit in digits {

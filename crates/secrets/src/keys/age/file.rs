@@ -14,10 +14,10 @@ const END: &str = "-----END AGE ENCRYPTED FILE-----";
 const CHUNK: usize = 64 * 1024;
 const TAG: usize = 16;
 
-/// The key that a file is encrypted with.
+/// The key of a file.
 pub(super) type FileKey = Redacted<[u8; 16]>;
 
-/// The bytes of an armored file.
+/// Decodes the armor.
 pub(super) fn dearmor(text: &str) -> Result<Vec<u8>, &'static str> {
     let inside = text.trim().strip_prefix(BEGIN).and_then(|text| text.strip_suffix(END));
     let inside = inside.ok_or("failed to read header: invalid armor")?;
@@ -28,7 +28,7 @@ pub(super) fn dearmor(text: &str) -> Result<Vec<u8>, &'static str> {
 /// What stands before the payload.
 pub(super) struct Header<'f> {
     stanzas: Vec<Stanza<'f>>,
-    /// What the MAC is taken over.
+    /// The bytes that the MAC covers.
     signed: &'f [u8],
     mac: Vec<u8>,
     pub(super) payload: &'f [u8],
@@ -71,12 +71,12 @@ impl<'f> Header<'f> {
         }
     }
 
-    /// The file's key, if a stanza is for the identity.
+    /// The file key, if a stanza is for the identity.
     pub(super) fn file_key(&self, identity: &Identity) -> Option<FileKey> {
         self.stanzas.iter().find_map(|stanza| stanza.unwrap(identity))
     }
 
-    /// Whether the header is the one that was written with the file's key.
+    /// Verifies the MAC of the header.
     pub(super) fn check(&self, file_key: &FileKey) -> Result<(), &'static str> {
         let key = derived(file_key.expose(), &[], b"header").ok_or("bad header MAC")?;
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -97,7 +97,7 @@ impl Stanza<'_> {
     }
 }
 
-/// Decrypts what stands behind the header.
+/// Decrypts the payload after the header.
 pub(super) fn open_payload(payload: &[u8], file_key: &FileKey) -> Result<Vec<u8>, &'static str> {
     const FAILED: &str = "failed to decrypt and authenticate payload chunk";
     let (nonce, sealed) = payload.split_at_checked(16).ok_or("failed to read nonce")?;
@@ -109,7 +109,7 @@ pub(super) fn open_payload(payload: &[u8], file_key: &FileKey) -> Result<Vec<u8>
     }
     let mut counter = 0_u64;
     while let Some(chunk) = chunks.next() {
-        // Eleven bytes of counter, and one that says whether it is the last.
+        // Eleven bytes of counter, and one that marks the last chunk.
         let mut nonce = [0; 12];
         nonce[3..11].copy_from_slice(&counter.to_be_bytes());
         nonce[11] = u8::from(chunks.peek().is_none());
@@ -139,7 +139,7 @@ fn derived(secret: &[u8], salt: &[u8], info: &[u8]) -> Option<[u8; 32]> {
     Some(out)
 }
 
-/// The lines of the header, which is text; the payload behind it is not.
+/// The lines of the header, which is text; the payload after it is not.
 struct Lines<'f> {
     rest: &'f [u8],
 }

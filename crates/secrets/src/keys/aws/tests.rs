@@ -1,4 +1,4 @@
-//! A key management service that looks at signatures.
+//! A key management service that verifies signatures.
 
 use http::{Request, Response};
 use jiff::Timestamp;
@@ -15,11 +15,11 @@ fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().expect("a moment")
 }
 
-/// Knows two pairs of keys: an account's, and a session's that takes on a role.
+/// Has two pairs of keys: an account's, and those of a session with an assumed role.
 struct Service;
 
 impl Service {
-    /// Whether a request is signed by its own rules: signed again without its signature, it gets the same.
+    /// Whether a request is signed correctly: signing it again gives the same signature.
     fn is_signed(request: &Request<Vec<u8>>, keys: &AwsKeys, service: &str) -> bool {
         let mut bare =
             Request::post(request.uri()).body(request.body().clone()).expect("a request");
@@ -88,7 +88,7 @@ fn ask(secret: &str, role: &str, context: &[(String, String)]) -> Result<Vec<u8>
 }
 
 #[test]
-fn the_service_decrypts_for_whoever_signs_rightly() {
+fn the_service_decrypts_if_the_signature_is_right() {
     assert_eq!(ask("right", "", &[]), Ok(b"key".to_vec()));
     assert_eq!(ask("right", "", &[("app".to_owned(), "web".to_owned())]), Ok(b"key".to_vec()));
     assert_eq!(ask("right", "arn:aws:iam::1:role/r", &[]), Ok(b"key".to_vec()));

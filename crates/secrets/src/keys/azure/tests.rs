@@ -1,4 +1,4 @@
-//! A directory that looks at who asks, and a vault that looks at tokens.
+//! A token server that verifies credentials, and a vault that verifies tokens.
 
 use http::{Request, Response};
 use serde_json::json;
@@ -71,7 +71,7 @@ fn every_form_of_credentials_gives_a_token() {
 }
 
 #[test]
-fn what_goes_wrong_is_told() {
+fn errors_are_reported() {
     let error = token("{tenantId: t, clientId: c, clientSecret: hunter2}").expect_err("wrong");
     assert!(
         error.contains("invalid_client: AADSTS7000215") && !error.contains("hunter2"),

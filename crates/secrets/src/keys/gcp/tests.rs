@@ -1,4 +1,4 @@
-//! A token server that looks at statements, and a key management service that looks at tokens.
+//! A token server that verifies assertions, and a key management service that verifies tokens.
 
 use http::{Request, Response};
 use serde_json::json;
@@ -66,7 +66,7 @@ fn a_service_account_proves_itself_by_its_key() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_without_secrets() {
+fn errors_contain_no_secrets() {
     let user = br#"{"type": "authorized_user", "client_id": "a", "client_secret": "hunter2", "refresh_token": "hunter2"}"#;
     let user = GcpCredentials::read(user).expect("credentials");
     let error = token(&user).expect_err("it was revoked");
