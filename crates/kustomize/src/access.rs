@@ -1,14 +1,14 @@
-//! Finding, making and setting fields as kyaml's `PathGetter`, `FieldSetter` and `FieldClearer` do.
+//! Finds, creates and sets fields as kyaml's `PathGetter`, `FieldSetter` and `FieldClearer` do.
 //!
-//! Two things differ from a plain tree: a null is never looked into, and a node that the engine makes may
-//! have no tag, so that its text alone says what it means.
+//! Two things differ from a plain tree: a null has no fields, and a node that the engine creates may have no tag, so
+//! that its text alone determines its type.
 
 use sluice_yaml::{Content, Node, ScalarStyle, is_special_in_yaml_1_1};
 
 use crate::failure::{Failure, Result};
 use crate::sharing;
 
-/// What a missing node is made as.
+/// The kind of a created node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Scalar,
@@ -36,7 +36,7 @@ impl Kind {
         Node { content, ..Node::default() }
     }
 
-    /// As kyaml names it in messages.
+    /// The name in kyaml's messages.
     fn name(self) -> &'static str {
         match self {
             Self::Scalar => "ScalarNode",
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// A text; several lines are written as such.
+/// A string; several lines are written in literal style.
 pub(crate) fn lines(text: impl Into<String>) -> Node {
     let text = text.into();
     let is_long = text.contains('\n');
@@ -57,12 +57,12 @@ pub(crate) fn lines(text: impl Into<String>) -> Node {
     node
 }
 
-/// A scalar without a tag: what it means hangs on its text.
+/// A scalar without a tag: its text determines its type.
 pub(crate) fn untagged(text: impl Into<String>) -> Node {
     Node::scalar("", text)
 }
 
-/// Whether the node says that it is null. One without a tag never does.
+/// Whether the node's tag is null. One without a tag is never null.
 pub(crate) fn is_null(node: &Node) -> bool {
     node.tag == "!!null"
 }
@@ -77,12 +77,12 @@ pub(crate) fn is_empty(node: &Node) -> bool {
         }
 }
 
-/// The text of a scalar; empty for null and for what is no scalar.
+/// The text of a scalar; empty for null and for other nodes.
 pub(crate) fn text(node: &Node) -> &str {
     if is_null(node) { "" } else { node.as_text().unwrap_or_default() }
 }
 
-/// Refuses a node of another kind; null is of every kind.
+/// Fails for a node of another kind; null is of every kind.
 pub(crate) fn expect(node: &Node, kind: Kind) -> Result<()> {
     if is_null(node) || Kind::of(node) == Some(kind) {
         return Ok(());
@@ -96,13 +96,13 @@ pub(crate) fn expect(node: &Node, kind: Kind) -> Result<()> {
     .at(node.position))
 }
 
-/// A field of a mapping. Null has none; what is neither is an error.
+/// A field of a mapping. Null has none; any other node is an error.
 pub(crate) fn field<'n>(node: &'n Node, name: &str) -> Result<Option<&'n Node>> {
     expect(node, Kind::Mapping)?;
     Ok(if is_null(node) { None } else { node.field(name) })
 }
 
-/// A step of a path, as kyaml reads it.
+/// A step of a path, as kyaml parses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step<'p> {
     /// The field of a mapping.
@@ -111,12 +111,12 @@ pub(crate) enum Step<'p> {
     Index(usize),
     /// The last element of a list: `-`.
     Last,
-    /// The element whose field has that text: `[name=value]`; without a name, the element itself.
+    /// The element with that text in a field: `[name=value]`; without a name, the element itself.
     Element { name: &'p str, value: &'p str },
 }
 
 impl<'p> Step<'p> {
-    /// Reads one part of a path.
+    /// Parses one part of a path.
     pub(crate) fn read(part: &'p str) -> Result<Self> {
         let number = part.strip_prefix(['+', '-']).unwrap_or(part);
         if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -124,7 +124,7 @@ impl<'p> Step<'p> {
                 Ok(index) => usize::try_from(index)
                     .map(Self::Index)
                     .map_err(|_| Failure::new(format!("array index {index} cannot be negative"))),
-                // Too large for Go's Atoi, which leaves it a name.
+                // Too large for Go's Atoi, so it is a name.
                 Err(_) => Ok(Self::Field(part)),
             };
         }
@@ -150,12 +150,12 @@ impl<'p> Step<'p> {
     }
 }
 
-/// Drops empty parts and the white space around the others, as kyaml does before it walks.
+/// Drops empty parts and trims the others, as kyaml does.
 fn clean<'p>(path: &[&'p str]) -> Vec<&'p str> {
     path.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect()
 }
 
-/// The node behind a path; nothing where the path ends early or at null's fields.
+/// The node at a path; `None` if the path does not exist or leads through null.
 pub(crate) fn lookup<'n>(node: &'n Node, path: &[&str]) -> Result<Option<&'n Node>> {
     let mut at = node;
     for part in clean(path) {
@@ -175,13 +175,13 @@ pub(crate) fn lookup<'n>(node: &'n Node, path: &[&str]) -> Result<Option<&'n Nod
     Ok(Some(at))
 }
 
-/// The node behind a path, to change.
+/// The node at a path, mutable.
 pub(crate) fn lookup_mut<'n>(node: &'n mut Node, path: &[&str]) -> Result<Option<&'n mut Node>> {
     walk(node, path, None)
 }
 
-/// The node behind a path, to change; fields and elements that are missing are made, the last one as
-/// `kind`. An element named by index is never made.
+/// The node at a path, mutable; missing fields and elements are created, the last one as `kind`. An element by
+/// index is never created.
 pub(crate) fn lookup_create<'n>(
     node: &'n mut Node,
     path: &[&str],
@@ -239,7 +239,7 @@ fn walk<'n>(
     Ok(Some(at))
 }
 
-/// The field of a mapping, which is added where it is missing; its key has no tag either.
+/// The field of a mapping, added if missing; its key has no tag either.
 fn field_or_add<'n>(node: &'n mut Node, name: &str, kind: Kind) -> Option<&'n mut Node> {
     let fields = node.fields_mut()?;
     let found = fields.iter().position(|(key, _)| key.as_text() == Some(name));
@@ -260,7 +260,7 @@ fn elements_mut(node: &mut Node) -> Result<Option<&mut Vec<Node>>> {
     Ok(if is_null(node) { None } else { node.items_mut() })
 }
 
-/// Whether a list's element is the one meant by `[name=value]`.
+/// Whether `[name=value]` matches an element.
 pub(crate) fn is_element(item: &Node, name: &str, value: &str) -> bool {
     if name.is_empty() {
         return item.as_text().unwrap_or_default() == value;
@@ -271,7 +271,7 @@ pub(crate) fn is_element(item: &Node, name: &str, value: &str) -> bool {
     item.field(name).is_some_and(|field| field.as_text().unwrap_or_default() == value)
 }
 
-/// The element of a list that `[name=value]` means, where it has to be made.
+/// A new element for `[name=value]`.
 pub(crate) fn element(name: &str, value: &str) -> Node {
     if name.is_empty() {
         return untagged(value);
@@ -280,7 +280,7 @@ pub(crate) fn element(name: &str, value: &str) -> Node {
     Node { content, ..Node::default() }
 }
 
-/// Quotes a text that YAML 1.1 takes for something else, unless its style is chosen.
+/// Quotes a string that YAML 1.1 parses as another type, unless its style is set.
 fn quote(value: &mut Node) {
     let is_text = value.tag == "!!str" || value.tag.is_empty();
     if let Content::Scalar { value: text, style } = &mut value.content
@@ -305,8 +305,8 @@ fn take_over_style(value: &mut Node, old: &Node) {
     }
 }
 
-/// Sets a field of a mapping: in its place, with the style that was there, or last. A null value takes the
-/// field away.
+/// Sets a field of a mapping: in place, with the existing style, or at the end. A null value removes the
+/// field.
 pub(crate) fn set(node: &mut Node, name: &str, mut value: Node) -> Result<()> {
     quote(&mut value);
     if is_null(&value) {
@@ -314,7 +314,7 @@ pub(crate) fn set(node: &mut Node, name: &str, mut value: Node) -> Result<()> {
     }
     expect(node, Kind::Mapping)?;
     if is_null(node) {
-        // kyaml appends to the null's content, which nothing writes.
+        // kyaml appends to the null's content, which is never written.
         return Ok(());
     }
     match node.field_mut(name) {
@@ -332,7 +332,7 @@ pub(crate) fn set(node: &mut Node, name: &str, mut value: Node) -> Result<()> {
     Ok(())
 }
 
-/// Sets a scalar itself and keeps its style.
+/// Sets a scalar and keeps its style.
 pub(crate) fn set_scalar(node: &mut Node, mut value: Node) -> Result<()> {
     expect(node, Kind::Scalar)?;
     if is_null(&value) {
@@ -345,7 +345,7 @@ pub(crate) fn set_scalar(node: &mut Node, mut value: Node) -> Result<()> {
     Ok(())
 }
 
-/// Takes a field away, where it is there.
+/// Removes a field, if it exists.
 pub(crate) fn clear(node: &mut Node, name: &str) -> Result<()> {
     expect(node, Kind::Mapping)?;
     node.remove_field(name);

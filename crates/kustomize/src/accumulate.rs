@@ -1,7 +1,7 @@
-//! One kustomization directory turned into resources: what it names, what it generates, what its
-//! components do, and what its transformers change, in kustomize's order.
+//! Accumulates the resources of one kustomization directory: resources, generators, components and transformers, in
+//! kustomize's order.
 //!
-//! What must happen once, at the end, is in `build.rs`.
+//! What happens once, at the end of a build, is in `build.rs`.
 
 mod absorb;
 mod crds;
@@ -26,7 +26,7 @@ use crate::transformers::Load as _;
 use crate::vars::Vars;
 use files::Files;
 
-/// Resources, and what later layers must know to change them.
+/// Resources, with the configuration and vars that later layers need.
 #[derive(Debug, Default)]
 pub(crate) struct Accumulator {
     pub(crate) resources: Resources,
@@ -35,7 +35,7 @@ pub(crate) struct Accumulator {
 }
 
 impl Accumulator {
-    /// Takes over what another directory gave.
+    /// Adds the result of another directory.
     fn merge(&mut self, other: Self, schema: &Schema) -> Result<()> {
         limits::objects(self.resources.len() + other.resources.len())?;
         self.resources.append_all(other.resources, schema)?;
@@ -44,17 +44,17 @@ impl Accumulator {
     }
 }
 
-/// What all directories of a build share.
+/// The shared state of a build.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) schema: Schema,
     pub(crate) warnings: Vec<Diagnostic>,
     files: Files,
-    /// How often a kustomization chose a schema; then kinds may have another scope than before.
+    /// The number of chosen schemas; after a change kinds may have another scope.
     schemas_chosen: usize,
     /// Whether list merge keys are read from the CRDs of the build.
     crd_merge_keys: bool,
-    /// How many threads may read files.
+    /// The number of threads that read files.
     threads: usize,
 }
 
@@ -75,7 +75,7 @@ impl Session {
 pub(crate) struct Target<'t> {
     loader: Loader<'t>,
     pub(crate) kustomization: Arc<Kustomization>,
-    /// Where this directory is, if that is to be told.
+    /// The origin of this directory, if `buildMetadata` asks for it.
     origin: Option<Origin>,
 }
 
@@ -96,8 +96,8 @@ impl<'t> Target<'t> {
         Ok(Self { loader, kustomization, origin: None })
     }
 
-    /// What is wrong with the file, and with what it names: all is to be mended at once. What depends on the
-    /// whole file, such as patches, is not looked at: it may be wrong only because something is missing.
+    /// The errors of the file and of the paths in it, so that all can be fixed at once. Entries that depend on the whole
+    /// file, such as patches, are not checked: they may fail only because something is missing.
     fn survey(&self, faults: Failure, session: &mut Session) -> Failure {
         let it = &self.kustomization;
         let mut nothing = Accumulator::default();
@@ -112,13 +112,13 @@ impl<'t> Target<'t> {
         others.fold(faults, Failure::and)
     }
 
-    /// Tells on resources where they come from.
+    /// Adds origin annotations to resources.
     pub(crate) fn track_origins(&mut self) {
         self.origin = Some(Origin::default());
     }
 
-    /// Takes the OpenAPI schema that the kustomization chooses; only the first choice counts, unless it
-    /// is the root's.
+    /// Uses the OpenAPI schema that the kustomization names; only the first choice counts, unless it is the
+    /// root's.
     pub(crate) fn choose_schema(&self, session: &mut Session, is_root: bool) -> Result<()> {
         let field = &self.kustomization.openapi;
         if field.is_empty() {
@@ -131,12 +131,12 @@ impl<'t> Target<'t> {
         session.schema.set(field, content.as_deref(), is_root).map_err(place)
     }
 
-    /// Everything this directory gives.
+    /// Accumulates this directory.
     pub(crate) fn accumulate(&self, session: &mut Session) -> Result<Accumulator> {
         self.accumulate_into(Accumulator::default(), session)
     }
 
-    /// Everything this directory gives, added to what is there: a component changes its parent's.
+    /// Accumulates this directory into existing resources: a component changes its parent's.
     fn accumulate_into(&self, mut to: Accumulator, session: &mut Session) -> Result<Accumulator> {
         let it = &self.kustomization;
         self.loader.count()?;

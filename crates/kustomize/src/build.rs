@@ -1,4 +1,4 @@
-//! A build: a directory in, the objects of its kustomization out.
+//! Builds a kustomization: a directory in, objects out.
 
 mod output;
 
@@ -20,43 +20,43 @@ pub(crate) use output::share;
 
 pub use output::Build;
 
-/// The value of the label that `buildMetadata: [managedByLabel]` asks for: what the program of the version
-/// that this engine is exact to says, so that a change of programs changes no object.
+/// The value of the label of `buildMetadata: [managedByLabel]`: that of the kustomize version that this engine
+/// matches, so that switching programs changes no object.
 const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "kustomize-v5.8.1");
 
-/// In which order objects are given.
+/// The order of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reorder {
-    /// As the kustomization says, else as [`Reorder::Legacy`].
+    /// As the kustomization sets it, else as [`Reorder::Legacy`].
     #[default]
     Unspecified,
-    /// In the order they were read and made, unless the kustomization says otherwise.
+    /// In the order of accumulation, unless the kustomization sets another.
     None,
-    /// By kind and name, namespaces first and webhooks last, unless the kustomization says otherwise.
+    /// By kind and name, namespaces first and webhooks last, unless the kustomization sets another.
     Legacy,
 }
 
-/// How to build.
+/// Options of a build.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// The order of the objects.
     pub reorder: Reorder,
-    /// Which files a kustomization may name.
+    /// The files that a kustomization may refer to.
     pub load_restrictor: LoadRestrictor,
     /// Whether every object gets the label `app.kubernetes.io/managed-by`.
     pub managed_by_label: bool,
-    /// Where files and repositories on other machines come from; without it, they are refused.
+    /// The source of remote files and repositories; without it, they are errors.
     pub remote: Option<&'a dyn Remote>,
-    /// Which entries may be URLs of files.
+    /// The entries that may be URLs of files.
     pub remote_files: RemoteFiles,
-    /// Whether lists in custom resources are merged by the keys that their CRDs in the build name. The
-    /// original replaces such lists.
+    /// Whether lists in custom resources are merged by the keys in their CRDs of the build. kustomize replaces such
+    /// lists.
     pub crd_merge_keys: bool,
-    /// Whether a schema that the field `openapi` names adds to the recorded one, as under Flux, which reads
-    /// the recorded one before each build. The original lets it take the recorded one's place.
+    /// Whether a schema of the field `openapi` is added to the recorded one, as in Flux, which loads the recorded one before
+    /// each build. In kustomize it replaces the recorded one.
     pub keep_recorded_schema: bool,
-    /// How many threads may read the files and write the objects of a large build; the result does not hang on it. None and
-    /// one are the same.
+    /// The number of threads for reading files and writing objects of a large build; the result does not depend on it. Zero
+    /// and one are the same.
     pub threads: usize,
 }
 
@@ -94,8 +94,8 @@ fn run(tree: &dyn FileTree, root: &str, options: &Options<'_>) -> Result<Build> 
     Build::of(resources, &session.schema, keeps, options.threads, session.warnings)
 }
 
-/// What happens once, after all layers: hashes, the references to names that changed, vars; and what is
-/// only there for the build is dropped.
+/// The last steps, after all layers: hashes, name references, vars; removes what exists only during the
+/// build.
 fn finish(accumulated: Accumulator, session: &mut Session) -> Result<Resources> {
     let Accumulator { mut resources, config, vars } = accumulated;
     let schema = &session.schema;

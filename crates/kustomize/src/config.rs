@@ -1,8 +1,8 @@
-//! Which fields of which kinds the transformers change: kustomize's defaults, and what `configurations`
-//! files add to them.
+//! The fields of each kind that transformers change: kustomize's defaults, and those of `configurations`
+//! files.
 //!
-//! The lists are shared: a kustomization without configurations of its own costs no copy, and adding the
-//! defaults to themselves costs no comparison.
+//! The lists are shared: a kustomization without configurations costs no copy, and merging the defaults with
+//! themselves costs no comparison.
 
 mod defaults;
 mod name_references;
@@ -23,12 +23,12 @@ use defaults::Row;
 /// A list of fields, shared until it is changed.
 pub(crate) type Specs = Arc<Vec<FieldSpec>>;
 
-/// Where the names of objects of one kind may stand.
+/// The fields that may refer to objects of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NameReference {
-    /// What is named.
+    /// The kind that is referred to.
     pub(crate) referent: Gvk,
-    /// The fields that hold the name.
+    /// The fields.
     pub(crate) referrers: Vec<FieldSpec>,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct TransformerConfig {
 static DEFAULT: LazyLock<TransformerConfig> = LazyLock::new(TransformerConfig::built_in);
 
 impl TransformerConfig {
-    /// kustomize's own.
+    /// kustomize's defaults.
     pub(crate) fn default_config() -> &'static Self {
         &DEFAULT
     }
 
-    /// The defaults with what these files add.
+    /// The defaults merged with these files.
     pub(crate) fn load(files: &dyn Load, paths: &[String]) -> Result<Self> {
         if paths.is_empty() {
             return Ok(Self::default_config().clone());
@@ -101,7 +101,7 @@ impl TransformerConfig {
         Ok(config)
     }
 
-    /// Both together, sorted; what both have must agree.
+    /// The union, sorted; common entries must agree.
     pub(crate) fn merge(&self, other: &Self) -> Result<Self> {
         let all = |name, own: &Specs, more: &Specs, default: &Specs| -> Result<Specs> {
             if Arc::ptr_eq(more, default) && (own.is_empty() || Arc::ptr_eq(own, default)) {
@@ -150,7 +150,7 @@ impl TransformerConfig {
         Ok(Arc::new(list))
     }
 
-    /// Adds one kind's references, as the definitions of `crds` do.
+    /// Adds the references to one kind, as `crds` define them.
     pub(crate) fn add_name_reference(&mut self, reference: &NameReference) -> Result<()> {
         add_reference(Arc::make_mut(&mut self.name_reference), reference)
     }

@@ -1,5 +1,5 @@
-//! Reading JSON into fields as Go's `encoding/json` does: names match whatever their case, null leaves a
-//! field as it is, and a value of the wrong kind is an error that names the field.
+//! Decodes JSON into fields as Go's `encoding/json` does: names match case-insensitively, null leaves a field
+//! unchanged, and a value of the wrong type is an error that names the field.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use sluice_yaml::{Node, Position};
 
 use crate::failure::{Failure, Gathered, Result};
 
-/// Whether a field that nobody asked for is an error.
+/// Whether unknown fields are errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
     Refused,
@@ -19,16 +19,16 @@ pub(crate) enum Unknown {
 /// The fields of one object, taken by name.
 pub(crate) struct Fields<'v> {
     entries: &'v Map<String, Value>,
-    /// Where they are written, if that is known.
+    /// The node they were parsed from, if known.
     node: Option<&'v Node>,
-    /// What Go calls the struct, for messages.
+    /// The name of the Go struct, for messages.
     owner: String,
     unknown: Unknown,
     converts: Converts,
     asked: RefCell<Vec<&'static str>>,
 }
 
-/// Whether a number or a truth may stand where a text is wanted.
+/// Whether a number or boolean is accepted as a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Converts {
     Nowhere,
@@ -40,12 +40,12 @@ enum Converts {
 static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
 impl<'v> Fields<'v> {
-    /// The fields of `value`; null has none. `owner` is the Go struct that messages name.
+    /// The fields of `value`; null has none. `owner` is the Go struct for messages.
     pub(crate) fn of(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
         Self::located(value, None, owner, unknown)
     }
 
-    /// As [`Fields::of`]; what is wrong is placed by the node the value was read from.
+    /// Like [`Fields::of`]; errors get the position of the node that the value was parsed from.
     pub(crate) fn located(
         value: &'v Value,
         node: Option<&'v Node>,
@@ -74,19 +74,19 @@ impl<'v> Fields<'v> {
         })
     }
 
-    /// The same as `sigs.k8s.io/yaml` reads a file of one type: a number or a truth that stands where a
-    /// text is wanted becomes one. kustomization files are not read so; what configures a transformer is.
+    /// Decodes as `sigs.k8s.io/yaml` does: a number or boolean in place of a string is converted. Not for kustomization
+    /// files, but for transformer configurations.
     pub(crate) fn converting(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
         Ok(Self { converts: Converts::Here, ..Self::of(value, owner, unknown)? })
     }
 
-    /// The same as go-yaml itself reads it, which converts in embedded structs, too.
+    /// Decodes as go-yaml does, which converts in embedded structs too.
     pub(crate) fn converting_all(value: &'v Value, owner: &str, unknown: Unknown) -> Result<Self> {
         Ok(Self { converts: Converts::Everywhere, ..Self::of(value, owner, unknown)? })
     }
 
-    /// Reads those fields that Go has in an embedded struct. `sigs.k8s.io/yaml` looks for their types in the
-    /// wrong place, so that in them nothing is converted.
+    /// Decodes the fields of an embedded Go struct. `sigs.k8s.io/yaml` looks up their types wrongly, so that nothing is
+    /// converted in them.
     pub(crate) fn embedded<T>(&self, read: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let converts = match self.converts {
             Converts::Here => Converts::Nowhere,
@@ -110,7 +110,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// Everything that Go would assign to the field, in its order.
+    /// All values that Go would assign to the field, in order.
     fn values(&self, name: &'static str) -> impl Iterator<Item = &'v Value> {
         self.asked.borrow_mut().push(name);
         let entries = self.entries.iter();
@@ -129,7 +129,7 @@ impl<'v> Fields<'v> {
         self.place(failure, name)
     }
 
-    /// The node of a field, where the field is written as such and not brought by a merge key.
+    /// The node of a field, unless it comes from a merge key.
     fn node(&self, name: &str) -> Option<&'v Node> {
         let mut fields = self.node?.fields().iter().rev();
         let has_name = |key: &Node| key.as_text().is_some_and(|key| matches(key, name));
@@ -143,12 +143,12 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// A text, empty where there is none.
+    /// A string, empty if absent.
     pub(crate) fn text(&self, name: &'static str) -> Result<String> {
         Ok(self.optional_text(name)?.unwrap_or_default())
     }
 
-    /// A text.
+    /// A string.
     pub(crate) fn optional_text(&self, name: &'static str) -> Result<Option<String>> {
         match self.value(name) {
             None => Ok(None),
@@ -159,7 +159,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// A truth, false where there is none.
+    /// A boolean, false if absent.
     pub(crate) fn flag(&self, name: &'static str) -> Result<bool> {
         match self.value(name) {
             None => Ok(false),
@@ -168,11 +168,11 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// A whole number, zero where there is none.
+    /// An integer, zero if absent.
     pub(crate) fn integer(&self, name: &'static str) -> Result<i64> {
         match self.value(name) {
             None => Ok(0),
-            // A float without a fraction is written without one when YAML becomes JSON.
+            // A float without a fraction is written as an integer when YAML becomes JSON.
             Some(value) => match value.as_i64().or_else(|| whole(value)) {
                 Some(number) => Ok(number),
                 None if value.is_number() => {
@@ -187,7 +187,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// A list of texts; null in it is an empty one.
+    /// A list of strings; null in it is an empty one.
     pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<String>> {
         let owner = &self.owner;
         self.list(name, |item| match item {
@@ -201,7 +201,7 @@ impl<'v> Fields<'v> {
         })
     }
 
-    /// A map of texts, where it is there.
+    /// A map of strings, if present.
     pub(crate) fn map(&self, name: &'static str) -> Result<Option<BTreeMap<String, String>>> {
         let mut all: Option<BTreeMap<String, String>> = None;
         for value in self.values(name) {
@@ -224,7 +224,7 @@ impl<'v> Fields<'v> {
         Ok(all)
     }
 
-    /// A list, each item read by `read`; all that are wrong are reported.
+    /// A list, each item decoded by `read`; all errors are reported.
     pub(crate) fn list<T>(
         &self,
         name: &'static str,
@@ -268,7 +268,7 @@ impl<'v> Fields<'v> {
         self.located_list(name, |item, node| self.read(item, node, owner, &read))
     }
 
-    /// An object, where it is there.
+    /// An object, if present.
     pub(crate) fn object<T>(
         &self,
         name: &'static str,
@@ -279,7 +279,7 @@ impl<'v> Fields<'v> {
         self.value(name).map(|value| self.read(value, node, owner, &read)).transpose()
     }
 
-    /// The value itself, for fields of any shape.
+    /// The value itself, for fields of any type.
     pub(crate) fn any(&self, name: &'static str) -> Option<&'v Value> {
         self.value(name)
     }
@@ -298,7 +298,7 @@ impl<'v> Fields<'v> {
         Ok(result)
     }
 
-    /// Refuses what nobody asked for, if it is to be refused.
+    /// Fails for unknown fields, if they are errors.
     pub(crate) fn finish(&self) -> Result<()> {
         if self.unknown == Unknown::Ignored {
             return Ok(());
@@ -331,7 +331,7 @@ fn matches(key: &str, name: &str) -> bool {
     key.eq_ignore_ascii_case(name)
 }
 
-/// What Go's messages call a JSON value.
+/// The name of a JSON type in Go's messages.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,4 +1,4 @@
-//! Why a build could not be done: every cause with its file, line and object, and what to do about it.
+//! Build errors: each cause with file, line, object and hint.
 
 use std::fmt;
 
@@ -10,25 +10,25 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 /// One cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file it is in, as the file tree names it.
+    /// The file, as the file tree names it.
     pub file: Option<String>,
-    /// Where in the file.
+    /// The position in the file.
     pub position: Option<Position>,
-    /// The object or field it is about.
+    /// The object or field.
     pub object: Option<String>,
-    /// What is wrong, in kustomize's words where kustomize has words for it.
+    /// The message, kustomize's where it has one.
     pub message: String,
-    /// What to do.
+    /// The hint.
     pub hint: Option<String>,
     /// The kustomization directories that led here, outermost first.
     pub through: Vec<String>,
-    /// What kustomize says instead, where it says it less well.
+    /// kustomize's message, if ours is better.
     pub(crate) wording: Option<String>,
-    /// What kustomize puts around its words on the way out, outermost first.
+    /// kustomize's prefixes, outermost first.
     pub(crate) wrappings: Vec<Wrapping>,
 }
 
-/// Words in front of others, which may stand in quotes.
+/// A prefix of a message, which may be quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wrapping {
     words: String,
@@ -36,7 +36,7 @@ pub(crate) struct Wrapping {
 }
 
 impl Diagnostic {
-    /// The whole of what kustomize says, with how it got there.
+    /// kustomize's whole message with all prefixes.
     pub fn original_message(&self) -> String {
         let words = self.wording.as_ref().unwrap_or(&self.message).clone();
         self.wrappings.iter().rev().fold(words, |inner, wrapping| {
@@ -46,7 +46,7 @@ impl Diagnostic {
     }
 }
 
-/// Why a build could not be done; never without a cause.
+/// Why a build failed; has at least one cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     first: Box<Diagnostic>,
@@ -59,13 +59,13 @@ impl Failure {
         Self::from(Diagnostic { message: message.into(), ..Diagnostic::default() })
     }
 
-    /// The causes, in the order they were found.
+    /// The causes, in the order in which they were found.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         std::iter::once(&*self.first).chain(&self.rest)
     }
 
-    /// All causes in the words of kustomize and Flux, one below the other. Where there are several, each is
-    /// followed by its place, as far as that is known; a single one stays as it is.
+    /// All causes in kustomize's and Flux's texts, one per line. If there are several, each is followed by its position, if
+    /// known; a single one is unchanged.
     pub fn words(&self) -> String {
         let only = self.rest.is_empty();
         let lines = self.diagnostics().map(|cause| {
@@ -86,17 +86,17 @@ impl Failure {
         self
     }
 
-    /// Puts words in front of every message.
+    /// Prefixes every message.
     pub(crate) fn context(self, words: impl fmt::Display) -> Self {
         self.each(|cause| cause.message = format!("{words}: {}", cause.message))
     }
 
-    /// Says how kustomize got here; readers see the directories instead.
+    /// Adds a prefix of kustomize; our own messages show the directories instead.
     pub(crate) fn wrapped(self, words: impl fmt::Display) -> Self {
         self.wrap(words, false)
     }
 
-    /// As [`Failure::wrapped`], with everything inside in quotes.
+    /// Like [`Failure::wrapped`], with the message in quotes.
     pub(crate) fn quoted(self, words: impl fmt::Display) -> Self {
         self.wrap(words, true)
     }
@@ -107,7 +107,7 @@ impl Failure {
         })
     }
 
-    /// Says all that kustomize says so far, where the message says it better.
+    /// Keeps kustomize's message so far, if our message differs.
     pub(crate) fn wording(self, wording: impl Fn(&Diagnostic) -> String) -> Self {
         self.each(|cause| {
             cause.wording = Some(wording(cause));
@@ -115,19 +115,19 @@ impl Failure {
         })
     }
 
-    /// What kustomize says; it knows one cause.
+    /// kustomize's message; it reports one cause.
     pub(crate) fn original_message(&self) -> String {
         self.first.original_message()
     }
 
-    /// Names the file of those causes that name none.
+    /// Sets the file of causes without one.
     pub(crate) fn in_file(self, file: &str) -> Self {
         self.each(|cause| {
             cause.file.get_or_insert_with(|| file.to_owned());
         })
     }
 
-    /// Names files by their paths in the tree that causes name relative to a directory.
+    /// Makes the file names of causes that are relative to a directory absolute.
     pub(crate) fn below(self, directory: &str) -> Self {
         self.each(|cause| {
             if let Some(file) = &mut cause.file
@@ -139,7 +139,7 @@ impl Failure {
         })
     }
 
-    /// Names file and place of those causes that name no file.
+    /// Sets file and position of causes without a file.
     pub(crate) fn in_file_at(self, file: &str, position: Position) -> Self {
         self.each(|cause| {
             if cause.file.is_none() {
@@ -149,7 +149,7 @@ impl Failure {
         })
     }
 
-    /// Names the place of those causes that name none.
+    /// Sets the position of causes without one.
     pub(crate) fn at(self, position: Position) -> Self {
         self.each(|cause| {
             if position.line > 0 {
@@ -158,31 +158,31 @@ impl Failure {
         })
     }
 
-    /// Names the place of all causes: what they name is none of the file.
+    /// Sets the position of all causes, because theirs is not one of the file.
     pub(crate) fn moved_to(self, position: Position) -> Self {
         self.each(|cause| cause.position = Some(position))
     }
 
-    /// Names the object of those causes that name none.
+    /// Sets the object of causes without one.
     pub(crate) fn about(self, object: impl fmt::Display) -> Self {
         self.each(|cause| {
             cause.object.get_or_insert_with(|| object.to_string());
         })
     }
 
-    /// Says what to do, where nothing more exact was said.
+    /// Sets the hint of causes without one.
     pub(crate) fn hint(self, hint: impl fmt::Display) -> Self {
         self.each(|cause| {
             cause.hint.get_or_insert_with(|| hint.to_string());
         })
     }
 
-    /// Names a directory the causes were reached through; inner ones are named first.
+    /// Adds a directory through which the causes were reached; inner ones come first.
     pub(crate) fn through(self, directory: &str) -> Self {
         self.each(|cause| cause.through.insert(0, directory.to_owned()))
     }
 
-    /// The same with every cause once, however many ways lead to it.
+    /// Removes duplicate causes.
     pub(crate) fn without_repeats(self) -> Self {
         let mut seen = std::collections::HashSet::new();
         let mut is_new = |cause: &Diagnostic| {
@@ -195,7 +195,7 @@ impl Failure {
         Self { first: self.first, rest }
     }
 
-    /// Both failures as one.
+    /// Joins two failures.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.rest.push(*other.first);
         self.rest.extend(other.rest);
@@ -203,12 +203,12 @@ impl Failure {
     }
 }
 
-/// Gathers independent failures, so that all are reported at once.
+/// Collects independent failures, so that all are reported at once.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered(Option<Failure>);
 
 impl Gathered {
-    /// The value of a result; its failure is kept for later.
+    /// The value of a result; its failure is kept.
     pub(crate) fn take<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|failure| self.add(failure)).ok()
     }

@@ -1,4 +1,4 @@
-//! Field specs: which field of which kind a transformer changes, and the walk to it.
+//! Field specs: the fields of kinds that a transformer changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::id::{Gvk, split_api_version};
 /// A field of some kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct FieldSpec {
-    /// The kinds; what is empty stands for all.
+    /// The kinds; empty parts match all.
     pub(crate) gvk: Gvk,
-    /// The path, with `/`; `[]` marks a list where a null might stand.
+    /// The path, with `/`; `[]` marks a list that may be null.
     pub(crate) path: String,
-    /// Whether the field is made where it is missing.
+    /// Whether a missing field is created.
     pub(crate) create: bool,
 }
 
@@ -30,7 +30,7 @@ impl FieldSpec {
         })
     }
 
-    /// Whether it is about objects of this kind.
+    /// Whether it applies to a kind.
     fn is_for(&self, node: &Node) -> bool {
         let top = |name| node.field(name).and_then(Node::as_text).unwrap_or_default();
         let selects = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
@@ -41,7 +41,7 @@ impl FieldSpec {
     }
 }
 
-/// Adds field specs to a list. One that is there already must agree about creation.
+/// Adds field specs to a list. Duplicates must agree about creation.
 pub(crate) fn merge_into(list: &mut Vec<FieldSpec>, more: &[FieldSpec]) -> Result<()> {
     for spec in more {
         let same =
@@ -57,7 +57,7 @@ pub(crate) fn merge_into(list: &mut Vec<FieldSpec>, more: &[FieldSpec]) -> Resul
     Ok(())
 }
 
-/// What a missing field is made as, and the tag a null gets that becomes one.
+/// The kind of a created field, and the tag of a null that becomes one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Creation {
     pub(crate) kind: Kind,
@@ -71,7 +71,7 @@ impl Creation {
     pub(crate) const MAPPING: Self = Self { kind: Kind::Mapping, tag: "!!map" };
 }
 
-/// Calls `set` on every field of the object that the spec names.
+/// Calls `set` on every field of the object that matches the spec.
 pub(crate) fn apply_one(
     object: &mut Node,
     spec: &FieldSpec,
@@ -84,7 +84,7 @@ pub(crate) fn apply_one(
     enter(object, spec, &split_path(&spec.path, '/'), creation, set)
 }
 
-/// Calls `set` on every field that the spec names, whatever kind the object is of.
+/// Calls `set` on every field that matches the spec, for objects of any kind.
 pub(crate) fn enter(
     object: &mut Node,
     spec: &FieldSpec,
@@ -99,18 +99,17 @@ pub(crate) fn enter(
     })
 }
 
-/// Which of a list of specs are for a kind.
+/// The specs of a list that apply to a kind.
 type Places = Arc<[usize]>;
 
 /// `apiVersion` and kind.
 type ApiKind = (String, String);
 
-/// Field specs for many objects: which are for a kind is found once for the kind, and paths are split
-/// once.
+/// Field specs for many objects: matched once per kind, with paths split once.
 pub(crate) struct SpecsByKind<'s> {
     specs: Vec<(&'s FieldSpec, Vec<String>)>,
     kinds: HashMap<ApiKind, Places>,
-    /// The kind last asked for, which is often the next.
+    /// The last kind, which is often the next.
     last: Option<(ApiKind, Places)>,
 }
 
@@ -140,8 +139,8 @@ impl<'s> SpecsByKind<'s> {
         places
     }
 
-    /// Calls `set` on every field of the object that the specs name, in their order. What `set` does must
-    /// not change the object's kind.
+    /// Calls `set` on every field of the object that matches the specs, in order. `set` must not change the object's
+    /// kind.
     pub(crate) fn apply(
         &mut self,
         object: &mut Node,
@@ -203,7 +202,7 @@ impl Walk {
         if name.is_empty() {
             return Err(Failure::new("cannot set or create an empty field name"));
         }
-        // What the field becomes where it is null, and whether it is made where it is missing.
+        // The type of a null field, and whether a missing one is created.
         let (made, becomes) = match self.creation {
             _ if is_list => (None, Some((Kind::Sequence, ""))),
             Some(creation) if self.create && rest.is_empty() => {
@@ -230,7 +229,7 @@ impl Walk {
     }
 }
 
-/// The parts of a path; `\` before a delimiter keeps it in the name, and one at the start means nothing.
+/// Splits a path; `\` escapes a delimiter, and a leading one is ignored.
 pub(crate) fn split_path(path: &str, delimiter: char) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut pieces = path.split(delimiter).peekable();
@@ -250,8 +249,8 @@ pub(crate) fn split_path(path: &str, delimiter: char) -> Vec<String> {
     parts
 }
 
-/// As [`split_path`], and what stands in brackets is one part, delimiters and all; brackets without `=`
-/// only quote.
+/// Like [`split_path`], with brackets as one part including delimiters; brackets without `=` only
+/// quote.
 pub(crate) fn split_path_with_brackets(path: &str, delimiter: char) -> Vec<String> {
     let mut parts = Vec::new();
     let mut pieces = split_path(path, delimiter).into_iter();

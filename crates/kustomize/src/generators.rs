@@ -1,4 +1,4 @@
-//! Generators: what makes objects out of a kustomization's own words and files.
+//! Generators: create objects from fields and files of a kustomization.
 
 mod config_map;
 mod iam_policy;
@@ -18,7 +18,7 @@ use crate::transformers::Load;
 
 pub(crate) use iam_policy::IamPolicy;
 
-/// One generator, ready to run.
+/// One configured generator.
 #[derive(Debug, Clone)]
 pub(crate) enum Generator {
     ConfigMap(Arguments),
@@ -27,7 +27,7 @@ pub(crate) enum Generator {
 }
 
 impl Generator {
-    /// A generator that an object of `generators:` configures; nothing where the kind is no generator.
+    /// The generator of an object under `generators:`; `None` if the kind is not a generator.
     pub(crate) fn from_config(kind: &str, config: &Value) -> Result<Option<Self>> {
         let fields = Fields::converting(config, kind, Unknown::Ignored)?;
         let arguments = || fields.embedded(Arguments::read)?.with_metadata_of(&fields);
@@ -45,7 +45,7 @@ impl Generator {
         }))
     }
 
-    /// Makes the object.
+    /// Generates the object.
     pub(crate) fn generate(&self, files: &dyn Load) -> Result<Resource> {
         match self {
             Self::ConfigMap(arguments) => config_map::generate(arguments, files),
@@ -55,7 +55,7 @@ impl Generator {
     }
 }
 
-/// What ConfigMaps and Secrets are made from.
+/// The data sources of ConfigMaps and Secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) namespace: String,
@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     pub(crate) literals: Vec<String>,
     pub(crate) files: Vec<String>,
     pub(crate) envs: Vec<String>,
-    /// The older, singular form, which only a kustomization file may use.
+    /// The older, singular form, for kustomization files only.
     pub(crate) env: String,
     pub(crate) options: Option<GeneratorOptions>,
 }
@@ -83,7 +83,7 @@ impl Arguments {
         })
     }
 
-    /// An object that configures a generator may say name and namespace as objects do.
+    /// Name and namespace may be in the `metadata` of a generator's configuration.
     fn with_metadata_of(mut self, fields: &Fields<'_>) -> Result<Self> {
         let metadata = fields.object("metadata", "ObjectMeta", |metadata| {
             Ok((metadata.text("name")?, metadata.text("namespace")?))
@@ -98,14 +98,14 @@ impl Arguments {
         Ok(self)
     }
 
-    /// The same with the older, singular form of a field moved to the newer.
+    /// Moves the older, singular form of a field to the newer one.
     pub(crate) fn modernized(mut self) -> Self {
         let env = std::mem::take(&mut self.env);
         self.envs.extend(Some(env).filter(|env| !env.is_empty()));
         self
     }
 
-    /// The same with the options of the kustomization added; a true there cannot be taken back.
+    /// Merges the options of the kustomization; `true` there cannot be overridden.
     pub(crate) fn with_options(mut self, all: Option<&GeneratorOptions>) -> Self {
         if let Some(all) = all {
             let own = self.options.get_or_insert_default();
@@ -123,7 +123,7 @@ impl Arguments {
     }
 }
 
-/// How generated objects are made.
+/// Options of generated objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GeneratorOptions {
     pub(crate) labels: BTreeMap<String, String>,
@@ -143,7 +143,7 @@ impl GeneratorOptions {
     }
 }
 
-/// An object with nothing but its name.
+/// An object with only a name.
 fn object(kind: &str, arguments: &Arguments) -> Result<Node> {
     if arguments.name.is_empty() {
         return Err(Failure::new("a configmap must have a name"));
@@ -152,7 +152,7 @@ fn object(kind: &str, arguments: &Arguments) -> Result<Node> {
     if !arguments.namespace.is_empty() {
         metadata.push((access::untagged("namespace"), named(&arguments.namespace)));
     }
-    // The hash of what a patch gives another kind counts where its fields stood in this text.
+    // The hash of a patched object depends on the line and column of its fields in this text.
     let text = format!("\napiVersion: v1\nkind: {kind}\n");
     let mut object = sluice_yaml::parse_first(text.as_bytes())?.unwrap_or_default().root;
     if let Some(fields) = object.fields_mut() {
@@ -162,7 +162,7 @@ fn object(kind: &str, arguments: &Arguments) -> Result<Node> {
     Ok(object)
 }
 
-/// A name as the setter of metadata writes it: quoted where YAML 1.1 would take it for something else.
+/// A name as kyaml's metadata setter writes it: quoted if YAML 1.1 would parse it as another type.
 fn named(text: &str) -> Node {
     let mut node = Node::text(text);
     if sluice_yaml::is_special_in_yaml_1_1(text)
@@ -173,7 +173,7 @@ fn named(text: &str) -> Node {
     node
 }
 
-/// A label as the setter of labels writes it.
+/// A label as kyaml's label setter writes it.
 fn quoted(text: &str) -> Node {
     let mut node = Node::text(text);
     if let Content::Scalar { style, .. } = &mut node.content {
@@ -182,7 +182,7 @@ fn quoted(text: &str) -> Node {
     node
 }
 
-/// Writes texts into a data map, in order; none leave it out.
+/// Sets a data map, in order; an empty one is omitted.
 pub(crate) fn set_data(node: &mut Node, map: &str, values: BTreeMap<String, String>) -> Result<()> {
     for (key, value) in values {
         config_map::put(node, map, &key, access::lines(value))?;
@@ -190,7 +190,7 @@ pub(crate) fn set_data(node: &mut Node, map: &str, values: BTreeMap<String, Stri
     Ok(())
 }
 
-/// Adds labels, annotations and `immutable`, and what the build must know about a generated object.
+/// Adds labels, annotations and `immutable`, and the build's annotations of generated objects.
 fn finish(node: Node, arguments: &Arguments) -> Result<Resource> {
     let mut resource = Resource::new(node);
     let options = arguments.options.clone().unwrap_or_default();

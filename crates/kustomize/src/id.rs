@@ -1,13 +1,13 @@
-//! What a resource is called: group, version, kind, name and namespace.
+//! Resource ids: group, version, kind, name and namespace.
 
 use std::fmt;
 
 use crate::decode::Fields;
 use crate::failure::Result;
 
-/// The namespace of what has none and could have one.
+/// The default namespace.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";
-/// Stands for the namespace of what cannot have one.
+/// The placeholder namespace of cluster-scoped objects.
 pub(crate) const CLUSTER_SCOPED: &str = "_non_namespaceable_";
 
 /// Group, version and kind.
@@ -43,7 +43,7 @@ impl Gvk {
         }
     }
 
-    /// Whether `selector` selects it; what is empty in the selector selects anything.
+    /// Whether `selector` matches it; empty parts match anything.
     pub(crate) fn is_selected(&self, selector: &Self) -> bool {
         let selects = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
         selects(&selector.group, &self.group)
@@ -52,12 +52,12 @@ impl Gvk {
     }
 }
 
-/// Group and version; everything before the first `/` is the group.
+/// Group and version; the group is everything before the first `/`.
 pub(crate) fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// As kustomize prints it in messages and in its own annotations: `Deployment.v1.apps`.
+/// The form in kustomize's messages and annotations: `Deployment.v1.apps`.
 impl fmt::Display for Gvk {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or = |text: &'static str, value: &str| {
@@ -69,23 +69,23 @@ impl fmt::Display for Gvk {
     }
 }
 
-/// The name of a resource among all others of a build.
+/// The id of a resource in a build.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResourceId {
     pub(crate) gvk: Gvk,
     pub(crate) name: String,
-    /// As written; use [`ResourceId::effective_namespace`] to compare.
+    /// As written; compare with [`ResourceId::effective_namespace`].
     pub(crate) namespace: String,
-    /// Whether the schema in use says that the kind lives outside namespaces.
+    /// Whether the kind is cluster-scoped in the current schema.
     pub(crate) cluster_scoped: bool,
 }
 
-/// What two ids share when they name the same resource; for maps. One text, as there are many.
+/// A map key that equal ids share. One string, as there are many.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct IdKey(String);
 
 impl ResourceId {
-    /// The namespace that counts: none at all, `default`, or the one written.
+    /// The namespace for comparisons: none, `default`, or the one written.
     pub(crate) fn effective_namespace(&self) -> &str {
         if self.cluster_scoped {
             CLUSTER_SCOPED
@@ -103,14 +103,14 @@ impl ResourceId {
         IdKey(parts.join("\0"))
     }
 
-    /// Whether both name the same resource.
+    /// Whether both are the same resource.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         self.name == other.name
             && self.gvk == other.gvk
             && self.effective_namespace() == other.effective_namespace()
     }
 
-    /// Whether `selector` selects it; what is empty in the selector selects anything.
+    /// Whether `selector` matches it; empty parts match anything.
     pub(crate) fn is_selected_by(&self, selector: &Self) -> bool {
         (selector.name.is_empty() || selector.name == self.name)
             && (selector.namespace.is_empty()
@@ -119,7 +119,7 @@ impl ResourceId {
     }
 }
 
-/// As kustomize prints it in messages and in its own annotations: `Deployment.v1.apps/web.[noNs]`.
+/// The form in kustomize's messages and annotations: `Deployment.v1.apps/web.[noNs]`.
 impl fmt::Display for ResourceId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = if self.name.is_empty() { "[noName]" } else { &self.name };

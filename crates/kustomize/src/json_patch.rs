@@ -1,8 +1,8 @@
-//! JSON patches as kustomize applies them: the object becomes JSON, the operations are evanphx/json-patch's,
-//! and what comes of them is read as a new object. Numbers are floats on the way, as in Go.
+//! JSON patches as kustomize applies them: the object is converted to JSON, patched as by evanphx/json-patch, and
+//! parsed again. Numbers become floats on the way, as in Go.
 //!
-//! The operations are those of `sluice_schema`, because kustomize and the API server use the same library
-//! for them; the API server has narrower limits.
+//! The operations are those of `sluice_schema`, because kustomize and the API server use the same library; the API
+//! server has lower limits.
 
 use serde_json::Value;
 use sluice_schema::patch::json_patch_in_build;
@@ -16,7 +16,7 @@ use crate::failure::{Failure, Result};
 pub(crate) struct JsonPatch(Value);
 
 impl JsonPatch {
-    /// Reads operations: JSON if the text starts as a list of it does, else the first document of YAML.
+    /// Parses operations: JSON if the text starts like a list, else the first YAML document.
     pub(crate) fn parse(text: &[u8]) -> Result<Self> {
         let operations = if text.starts_with(b"[") {
             serde_json::from_slice(text).map_err(|error| Failure::new(error.to_string()))?
@@ -61,7 +61,7 @@ impl JsonPatch {
     }
 }
 
-/// Applies a JSON patch to a document, as kustomize's filter does.
+/// Applies a JSON patch to a document, like kustomize's filter.
 pub fn json_patch_text(patch: &str, target: &str) -> std::result::Result<String, Failure> {
     let patch = JsonPatch::parse(patch.as_bytes())?;
     let mut documents = parse(target.as_bytes())?.into_iter();
@@ -69,7 +69,7 @@ pub fn json_patch_text(patch: &str, target: &str) -> std::result::Result<String,
     Ok(patch.apply(&root)?.to_yaml(SequenceIndent::Compact))
 }
 
-/// Numbers as they are after Go read them into an `interface{}`.
+/// Numbers as Go decodes them into an `interface{}`.
 pub(crate) fn floats(value: Value) -> Value {
     match value {
         Value::Number(number) => number.as_f64().map_or(Value::Null, Value::from),

@@ -1,8 +1,8 @@
-//! Which kinds come before others: what is referred to before what refers to it.
+//! The order of kinds: a kind comes before kinds that refer to it.
 
 use crate::id::Gvk;
 
-/// These come first, in this order.
+/// The first kinds, in order.
 pub(crate) const FIRST: [&str; 22] = [
     "Namespace",
     "ResourceQuota",
@@ -28,22 +28,22 @@ pub(crate) const FIRST: [&str; 22] = [
     "PodDisruptionBudget",
 ];
 
-/// These come last, in this order.
+/// The last kinds, in order.
 pub(crate) const LAST: [&str; 2] =
     ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// Where a kind stands: below zero before the others, above zero after them.
+/// The position of a kind: below zero before the others, above zero after them.
 pub(crate) fn rank<S: AsRef<str>>(kind: &str, first: &[S], last: &[S]) -> i64 {
     let place = |list: &[S]| {
         let found = list.iter().rposition(|listed| listed.as_ref() == kind)?;
         i64::try_from(found).ok()
     };
     let length = i64::try_from(first.len()).unwrap_or(i64::MAX);
-    // A kind that is in both lists counts as one of the last.
+    // A kind in both lists counts as one of the last.
     place(last).map(|place| 1 + place).or(place(first).map(|place| place - length)).unwrap_or(0)
 }
 
-/// Group, version and kind for comparing; what is empty comes after most.
+/// Group, version and kind for comparing; empty parts come after most.
 pub(crate) fn text(gvk: &Gvk) -> String {
     let or = |value: &str, text: &'static str| {
         if value.is_empty() { text.to_owned() } else { value.to_owned() }
@@ -52,7 +52,7 @@ pub(crate) fn text(gvk: &Gvk) -> String {
     format!("{group}_{version}_{}", or(&gvk.kind, "~K"))
 }
 
-/// Sorts things by the kinds they are about.
+/// Sorts by kind.
 pub(crate) fn sort<T>(list: &mut [T], gvk: impl Fn(&T) -> &Gvk) {
     list.sort_by_cached_key(|item| {
         let gvk = gvk(item);

@@ -1,7 +1,7 @@
-//! A kustomization file: its fields as kustomize reads them, what was renamed since, and what is refused.
+//! Kustomization files: fields, deprecated fields and validation.
 //!
-//! The file goes through JSON, so that names match whatever their case and keys may come twice. Only when
-//! something is wrong is it read again with places, and then everything that is wrong is told at once.
+//! The file is decoded through JSON, so that names match case-insensitively and duplicate keys are allowed. Only
+//! after an error is it parsed again with positions, and then all errors are reported at once.
 
 mod helm;
 mod labels;
@@ -20,14 +20,14 @@ use crate::vars::Var;
 
 pub(crate) use labels::Label;
 
-/// The names a kustomization file may have.
+/// The names of a kustomization file.
 pub(crate) const FILE_NAMES: [&str; 3] =
     ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 const KUSTOMIZATION: (&str, &str) = ("Kustomization", "kustomize.config.k8s.io/v1beta1");
 const COMPONENT: (&str, &str) = ("Component", "kustomize.config.k8s.io/v1alpha1");
 
-/// What a kustomization file says.
+/// The fields of a kustomization file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kustomization {
     pub(crate) kind: String,
@@ -51,7 +51,7 @@ pub(crate) struct Kustomization {
     pub(crate) components: Vec<String>,
     pub(crate) crds: Vec<String>,
     pub(crate) config_maps: Vec<Arguments>,
-    /// What Secrets are made from, and their types.
+    /// The data sources and types of Secrets.
     pub(crate) secrets: Vec<(Arguments, String)>,
     pub(crate) has_helm_charts: bool,
     pub(crate) generator_options: Option<GeneratorOptions>,
@@ -60,14 +60,14 @@ pub(crate) struct Kustomization {
     pub(crate) transformers: Vec<String>,
     pub(crate) validators: Vec<String>,
     pub(crate) build_metadata: Vec<String>,
-    /// What is better written otherwise.
+    /// Deprecation warnings.
     pub(crate) warnings: Vec<Diagnostic>,
-    /// What is wrong with the file. The rest of it is read nevertheless, to find what else is wrong.
+    /// The errors of the file. The rest is decoded nevertheless, to find further errors.
     pub(crate) faults: Option<Failure>,
     source: Source,
 }
 
-/// Where a kustomization was read from.
+/// The source of a kustomization.
 #[derive(Debug, Clone, Default)]
 struct Source {
     path: Arc<str>,
@@ -95,7 +95,7 @@ impl Kustomization {
         read.warnings = read.deprecations(&value);
         read.fill_kind();
         if let Some(faults) = read.faults.take() {
-            // The same file may be of another kind, and that is wrong with it, too.
+            // The file may also be of another kind, which is another error.
             let kind = read.check_kind(root).map_err(failed).err();
             read.faults = Some(match kind {
                 Some(kind) => faults.and(kind),
@@ -128,7 +128,7 @@ impl Kustomization {
         Ok(read)
     }
 
-    /// What changes resources.
+    /// Decodes the fields of transformers.
     fn decode_operators(&mut self, fields: &Fields<'_>, all: &mut Gathered) {
         let mut text = |name| all.take(fields.text(name)).unwrap_or_default();
         self.kind = text("kind");
@@ -162,7 +162,7 @@ impl Kustomization {
         self.build_metadata = all.take(fields.texts("buildMetadata")).unwrap_or_default();
     }
 
-    /// What is changed, and what makes more of it.
+    /// Decodes the fields of resources and generators.
     fn decode_operands(&mut self, fields: &Fields<'_>, all: &mut Gathered) {
         let mut texts = |name| all.take(fields.texts(name)).unwrap_or_default();
         self.resources = texts("resources");
@@ -258,7 +258,7 @@ impl Kustomization {
         self.source.name
     }
 
-    /// Where something is written in the file: fields by name, items of lists by number.
+    /// The position of an entry: fields by name, list items by index.
     pub(crate) fn position(&self, path: &[&str]) -> Option<Position> {
         let root = document(&self.source.content)?;
         let mut at = (root.position, &root);
@@ -275,7 +275,7 @@ impl Kustomization {
         Some(at.0)
     }
 
-    /// Places a failure at an entry of the file, unless it has a place already.
+    /// Adds the position of an entry to a failure without one.
     pub(crate) fn place(&self, failure: Failure, path: &[&str]) -> Failure {
         let failure = failure.below(crate::loader::path::parent(self.path()));
         if failure.diagnostics().all(|cause| cause.file.is_some()) {
@@ -293,14 +293,14 @@ fn document(content: &[u8]) -> Option<Node> {
     if documents.is_empty() { None } else { Some(documents.swap_remove(0).root) }
 }
 
-/// Whether the file says something under that name, be it an empty list.
+/// Whether the file has a field, even an empty list.
 fn has(value: &Value, name: &str) -> bool {
     let mut fields = value.as_object().into_iter().flatten();
     fields.any(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_null())
 }
 
-/// Whether nothing is left once older names are moved to newer ones, as kustomize compares with an empty
-/// kustomization: an empty list is something, an empty text is not.
+/// Whether the kustomization is empty in kustomize's sense, after deprecated fields were moved: an empty list counts, an
+/// empty string does not.
 fn is_empty(value: &Value) -> bool {
     const MOVED: [&str; 3] = ["bases", "imageTags", "helmChartInflationGenerator"];
     let mut fields = value.as_object().into_iter().flatten();

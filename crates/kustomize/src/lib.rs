@@ -6,11 +6,11 @@
 //!                                                    └─▶ at the root: hashes, references, vars, order ─▶ Build
 //! ```
 //!
-//! **Invariants.** Pure: files come through [`FileTree`], nothing is read from the process, and there are
-//! no globals, so any number of builds run side by side. The same tree gives the same bytes. No step looks
-//! at all resources for each resource.
+//! **Invariants.** Pure: files come through [`FileTree`], nothing is read from the process, and there are no
+//! globals, so builds can run concurrently. The same tree gives the same bytes. No step visits all resources
+//! for each resource.
 //!
-//! Start reading at `build.rs`; `resource.rs` and `resources.rs` are what everything else works on.
+//! Start reading at `build.rs`; `resource.rs` and `resources.rs` are the central types.
 
 mod access;
 mod accumulate;

@@ -1,6 +1,6 @@
 //! Limits of a build. Upstream has none: its process builds for one user, ours for all tenants.
 //!
-//! A kustomization of a few kilobytes can name bases that name bases twice each, and a generator can name one file a
+//! A small kustomization can refer to bases that refer to two bases each, and a generator can use one file a
 //! thousand times.
 
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::failure::{Failure, Result};
 
-/// Bases in each other. Each takes a share of the stack.
+/// The nesting of bases. Each uses stack.
 pub(crate) const DEEPEST_BASE: usize = 32;
-/// Directories that are accumulated, each as often as it is named.
+/// Accumulated directories, each as often as it is referred to.
 const MOST_BASES: usize = 10_000;
 /// Objects.
 const MOST_OBJECTS: usize = 100_000;
-/// Bytes of all data of generators.
+/// Bytes of all generator data.
 const MOST_GENERATED: usize = 32 << 20;
-/// Bytes of a prefix or suffix of names; names have 253 at most.
+/// Bytes of a name prefix or suffix; names have 253 at most.
 const LONGEST_AFFIX: usize = 1024;
-/// Steps of a path to a field, as deep as documents nest.
+/// Parts of a field path, as deep as documents nest.
 const DEEPEST_FIELD: usize = 512;
 
-/// What a build has taken of its limits; clones count together.
+/// The usage of a build; clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Taken {
     bases: Arc<AtomicUsize>,
@@ -29,7 +29,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Counts a directory that is accumulated, at a depth.
+    /// Counts an accumulated directory at a depth.
     pub(crate) fn base(&self, depth: usize) -> Result<()> {
         if depth > DEEPEST_BASE {
             return Err(exceeded(DEEPEST_BASE, "bases in each other"));
@@ -37,24 +37,24 @@ impl Taken {
         within(self.bases.fetch_add(1, Ordering::Relaxed), MOST_BASES, "bases")
     }
 
-    /// Counts data of a generator.
+    /// Counts generator data.
     pub(crate) fn generated(&self, bytes: usize) -> Result<()> {
         let before = self.generated.fetch_add(bytes, Ordering::Relaxed);
         within(before.saturating_add(bytes), MOST_GENERATED, "bytes of generated data")
     }
 }
 
-/// Judges how many objects a directory has.
+/// Checks the number of objects of a directory.
 pub(crate) fn objects(count: usize) -> Result<()> {
     within(count, MOST_OBJECTS, "objects")
 }
 
-/// Judges a prefix or suffix of names.
+/// Checks a name prefix or suffix.
 pub(crate) fn affix(text: &str) -> Result<()> {
     within(text.len(), LONGEST_AFFIX, "bytes in a prefix or suffix of names")
 }
 
-/// Judges a path to a field.
+/// Checks a field path.
 pub(crate) fn field_path(path: &str) -> Result<()> {
     let steps = path.bytes().filter(|byte| *byte == b'.').count();
     within(steps, DEEPEST_FIELD, "steps in a field path")

@@ -1,4 +1,4 @@
-//! Files as one kustomization may see them: relative to its directory, and no further than allowed.
+//! The files of one kustomization: relative to its directory, within the load restrictions.
 
 pub(crate) mod path;
 mod repository;
@@ -13,7 +13,7 @@ use crate::tree::{Entry, FileTree, TreeError};
 
 pub use repository::Repository;
 
-/// Which files a kustomization may name.
+/// The load restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoadRestrictor {
     /// Files in or below its own directory.
@@ -23,33 +23,33 @@ pub enum LoadRestrictor {
     None,
 }
 
-/// Which entries of a kustomization may be the URL of a file.
+/// The entries of a kustomization that may be URLs of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RemoteFiles {
-    /// Every entry that names a file, as in the original: generators, patches and the rest too.
+    /// Every entry with a file, as in kustomize: generators, patches and all others too.
     #[default]
     Everywhere,
-    /// Resources only. What a generator reads is shown to whoever may read what it makes, so that a URL there
-    /// would show what any server answers.
+    /// Resources only. What a generator reads becomes part of an object, so that a URL there would expose the response of any
+    /// server to the object's readers.
     Resources,
 }
 
-/// Where files and repositories on other machines come from.
+/// Fetches remote files and repositories.
 pub trait Remote: Sync {
     /// The content of a file.
     fn file(&self, url: &str) -> std::result::Result<Vec<u8>, RemoteError>;
 
-    /// The files of a repository, its top at `/`.
+    /// The files of a repository, with its root at `/`.
     fn repository(
         &self,
         repository: &Repository,
     ) -> std::result::Result<Arc<dyn FileTree + Send>, RemoteError>;
 }
 
-/// Why another machine gave nothing.
+/// Why a remote file or repository could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
-    /// It answered with a status that is no success.
+    /// An error status.
     #[error("HTTP Error: status code {0}")]
     Status(String),
     /// Anything else.
@@ -57,7 +57,7 @@ pub enum RemoteError {
     Failed(String),
 }
 
-/// The file tree a loader reads: the one of the build, or a repository's.
+/// The file tree of a loader: that of the build, or of a repository.
 #[derive(Clone)]
 enum Tree<'t> {
     Own(&'t dyn FileTree),
@@ -80,20 +80,20 @@ pub(crate) struct Loader<'t> {
     remote: Option<&'t dyn Remote>,
     remote_files: RemoteFiles,
     restrictor: LoadRestrictor,
-    /// The directory, links followed.
+    /// The directory, with links resolved.
     root: Arc<str>,
     /// The directories that led here, nearest first.
     visited: Vec<Arc<str>>,
     /// The repositories that led here, nearest first.
     repositories: Vec<Arc<Repository>>,
-    /// How many directories led here, over repositories too.
+    /// The number of directories that led here, across repositories.
     depth: usize,
-    /// What the build has taken of its limits.
+    /// The usage of the build's limits.
     taken: Taken,
 }
 
 impl<'t> Loader<'t> {
-    /// A loader for the directory a build starts with.
+    /// The loader of a build's root directory.
     pub(crate) fn start(
         tree: &'t dyn FileTree,
         remote: Option<&'t dyn Remote>,
@@ -125,17 +125,17 @@ impl<'t> Loader<'t> {
         Ok(loader)
     }
 
-    /// Counts this directory among those that the build accumulates.
+    /// Counts this directory as accumulated.
     pub(crate) fn count(&self) -> Result<()> {
         self.taken.base(self.depth)
     }
 
-    /// The same with a rule for URLs of files.
+    /// Sets the rule for URLs of files.
     pub(crate) fn with_remote_files(self, remote_files: RemoteFiles) -> Self {
         Self { remote_files, ..self }
     }
 
-    /// A loader for a directory that the kustomization names.
+    /// The loader of a directory that the kustomization refers to.
     pub(crate) fn enter(&self, name: &str) -> Result<Self> {
         if name.is_empty() {
             return Err(Failure::new("new root cannot be empty"));
@@ -186,7 +186,7 @@ impl<'t> Loader<'t> {
             remote.repository(&repository).map_err(|error| Failure::new(error.to_string()))?;
         let mut loader = Self {
             tree: Tree::Cloned(tree),
-            // What a repository holds may never name what is outside of it.
+            // Files of a repository may never refer to anything outside of it.
             restrictor: LoadRestrictor::RootOnly,
             root: "/".into(),
             visited: Vec::new(),
@@ -199,7 +199,7 @@ impl<'t> Loader<'t> {
         Ok(loader)
     }
 
-    /// The directory at a clean path, links followed.
+    /// The directory at a clean path, with links resolved.
     fn directory(&self, written: &str, at: &str) -> Result<String> {
         let failed = |failure: Failure| failure.context("must build at directory");
         let root = self
@@ -217,7 +217,7 @@ impl<'t> Loader<'t> {
                 TreeError::Missing(_) => {
                     format!("lstat {}: no such file or directory", self.first_missing(at))
                 }
-                // Flux's file system refuses before links are followed.
+                // Flux's file system fails before links are resolved.
                 refused @ TreeError::Refused { .. } => return Failure::new(refused.to_string()),
                 other => other.to_string(),
             };
@@ -225,7 +225,7 @@ impl<'t> Loader<'t> {
         })
     }
 
-    /// The part of a path from which on nothing is there.
+    /// The first part of a path that does not exist.
     fn first_missing<'p>(&self, at: &'p str) -> &'p str {
         let mut missing = at;
         while missing != "/" && self.tree.get().entry(path::parent(missing)).is_none() {
@@ -234,7 +234,7 @@ impl<'t> Loader<'t> {
         missing
     }
 
-    /// The path of a file as the tree knows it; an error where it must not be read.
+    /// The path of a file in the tree; an error if it must not be read.
     pub(crate) fn locate(&self, name: &str) -> Result<String> {
         let at =
             if name.starts_with('/') { path::clean(name) } else { path::join(&self.root, name) };
@@ -256,14 +256,14 @@ impl<'t> Loader<'t> {
         Ok(resolved)
     }
 
-    /// Whether a file is there, be it one that must not be read.
+    /// Whether a file exists, even if it must not be read.
     pub(crate) fn is_file(&self, name: &str) -> bool {
         let at =
             if name.starts_with('/') { path::clean(name) } else { path::join(&self.root, name) };
         self.tree.get().entry(&at) == Some(Entry::File)
     }
 
-    /// The content of the file at a path that [`Loader::locate`] gave.
+    /// The content of a file at a path from [`Loader::locate`].
     pub(crate) fn read(&self, at: &str) -> Result<Cow<'_, [u8]>> {
         self.tree.get().read(at).map_err(|error| {
             Failure::new(match error {
@@ -274,12 +274,12 @@ impl<'t> Loader<'t> {
         })
     }
 
-    /// Whether files are those of the build's own tree and not of a repository.
+    /// Whether files come from the build's own tree, not from a repository.
     pub(crate) fn is_own_tree(&self) -> bool {
         matches!(self.tree, Tree::Own(_))
     }
 
-    /// The content of a file on another machine.
+    /// The content of a remote file.
     pub(crate) fn fetch(&self, url: &str) -> Result<Vec<u8>> {
         let Some(remote) = self.remote else {
             return Err(Failure::new(format!("remote files are off: '{url}' is not read"))
@@ -318,7 +318,7 @@ impl Load for Loader<'_> {
     }
 }
 
-/// Whether a path names a file on another machine.
+/// Whether a path is the URL of a file.
 pub(crate) fn is_url(path: &str) -> bool {
     path.split_once(':').is_some_and(|(scheme, _)| {
         scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")

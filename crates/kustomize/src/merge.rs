@@ -1,5 +1,5 @@
-//! Strategic merge: kyaml's `merge2`, with its directives, its reading of the schema and its way with
-//! comments and styles.
+//! Strategic merge: kyaml's `merge2`, with its directives, its use of the schema and its handling of comments and
+//! styles.
 //!
 //! ```text
 //! strategic, merge_text ─▶ Walker::walk ─┬─▶ mapping   field by field
@@ -7,10 +7,10 @@
 //!                                        └─▶ scalars   the patch wins
 //! ```
 //!
-//! Both sides are walked together, and the target is walked even where the patch says nothing: that is
-//! where nulls without a text vanish, texts that YAML 1.1 misreads get their quotes, and items of lists
-//! that share a key become one. In kyaml both sides are trees of pointers, and a value that the patch adds
-//! is merged with itself; `sources.rs` has the cases. Lists are indexed, so that cost is linear.
+//! Both sides are walked together, and the target is walked even where the patch has no value: there nulls without a
+//! text are removed, strings that YAML 1.1 misreads get quotes, and list items with the same key are joined. In kyaml
+//! both sides are trees of pointers, and a value that the patch adds is merged with itself; `sources.rs` has the
+//! cases. Lists are indexed, so that the cost is linear.
 
 mod directive;
 mod elements;
@@ -26,29 +26,28 @@ use self::sources::{Outcome, Sources};
 use crate::failure::{Failure, Result};
 use crate::openapi::{Schema, SchemaRef};
 
-/// Where new items of merged lists go.
+/// The position of new items in merged lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ListIncrease {
-    /// Behind those of the target.
+    /// After those of the target.
     #[default]
     Append,
-    /// Before them; what kustomize does.
+    /// Before them, as in kustomize.
     Prepend,
 }
 
-/// How [`merge_text`] merges.
+/// Options of [`merge_text`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MergeOptions {
-    /// Where new items go.
+    /// The position of new items.
     pub list_increase: ListIncrease,
     /// Whether lists without a schema are merged by `name` if their items have one.
     pub infer_lists: bool,
 }
 
-/// Merges a patch into an object; nothing is left of an object that the patch deletes.
+/// Merges a patch into an object; `None` if the patch deletes the object.
 ///
-/// An object that the patch replaces as a whole stays as it is: kustomize does not look at what comes of
-/// that.
+/// An object that the patch replaces as a whole is unchanged: kustomize ignores the result of that.
 pub(crate) fn strategic(patch: &Node, mut target: Node, schema: &Schema) -> Result<Option<Node>> {
     let mut patch = patch.clone();
     let walker = Walker { schema, infer: false, increase: ListIncrease::Prepend };
@@ -59,7 +58,7 @@ pub(crate) fn strategic(patch: &Node, mut target: Node, schema: &Schema) -> Resu
     })
 }
 
-/// Merges a document into another, as texts with comments, as `merge2.MergeStrings` does.
+/// Merges a document into another, as texts with comments, like `merge2.MergeStrings`.
 pub fn merge_text(
     patch: &str,
     target: &str,
@@ -84,14 +83,14 @@ pub fn merge_text(
     })
 }
 
-/// What stays the same during a merge.
+/// The constants of a merge.
 struct Walker<'s> {
     schema: &'s Schema,
     infer: bool,
     increase: ListIncrease,
 }
 
-/// The fields that led to a value, for messages; they start anew in each item of a list.
+/// The fields that led to a value, for messages; they start anew in each list item.
 #[derive(Clone, Copy, Default)]
 struct Path<'p>(Option<(&'p Path<'p>, &'p str)>);
 
@@ -138,7 +137,7 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// The schema of a value: of a comment on it, of its parent's, or of its own `apiVersion` and `kind`.
+    /// The schema of a value: from its comment, its parent's schema, or its own `apiVersion` and `kind`.
     fn schema_of(
         &self,
         sources: &Sources<'_>,

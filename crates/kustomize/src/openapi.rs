@@ -1,9 +1,8 @@
-//! The OpenAPI schema of one build: how lists are merged, and which kinds live in namespaces.
+//! The OpenAPI schema of one build: merge keys of lists, and scopes of kinds.
 //!
-//! kustomize keeps this in globals of its process; here it is a value that each build has for itself. By
-//! default that is Kubernetes 1.21.2, recorded in `data/`. A kustomization can name a file instead, and the
-//! first one of a build counts. What becomes of the recorded schema then depends on whether it had been
-//! needed before, so the schema remembers whether it was.
+//! kustomize keeps this in global variables; here each build has its own. The default is Kubernetes 1.21.2, recorded in
+//! `data/`. A kustomization can name a file instead; the first one of a build counts. Whether the recorded schema is
+//! then still used depends on whether it was loaded before, so that is tracked.
 
 mod shape;
 mod table;
@@ -18,36 +17,36 @@ use self::shape::{Definitions, Shape};
 use self::table::{KUBERNETES, KUSTOMIZE, Table};
 use crate::failure::{Failure, Result};
 
-/// The only version that the field `openapi` can name.
+/// The only version that the field `openapi` may have.
 const VERSION: &str = "v1.21.2";
 
-/// References that refer to references are followed this far.
+/// The maximum length of a chain of references.
 const MAX_REFERENCES: usize = 64;
 
 /// The schema of one build.
 #[derive(Debug, Default)]
 pub(crate) struct Schema {
-    /// The schema that a kustomization chose, and what it did to the recorded one.
+    /// The chosen schema, and its effect on the recorded one.
     custom: Option<(Arc<Definitions>, Recorded)>,
     /// Whether a kustomization chose a version or a schema, so that no other can.
     chosen: bool,
     needed: Needed,
-    /// Beyond the original: the schemas of custom resource definitions, by `apiVersion` and `kind`.
+    /// An extension: the schemas of CRDs, by `apiVersion` and `kind`.
     crds: Arc<BTreeMap<(String, String), Arc<Shape>>>,
 }
 
-/// The recorded schema beside one that was chosen.
+/// The recorded schema beside a chosen one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recorded {
-    /// It was in use, and what was chosen goes before it.
+    /// It was loaded; the chosen one takes precedence.
     Behind,
-    /// Its scopes had been asked for: it is read with the other one, and goes before it.
+    /// Its scopes were used: it is loaded with the other one, and takes precedence.
     Before,
-    /// It is not there.
+    /// It is not used.
     Absent,
 }
 
-/// How far the recorded schema has been needed: a fact that only ever grows.
+/// How far the recorded schema has been used; only increases.
 #[derive(Debug, Default)]
 struct Needed(AtomicU8);
 
@@ -89,18 +88,18 @@ enum Place {
 }
 
 impl Schema {
-    /// The schema of a build whose kustomizations choose none.
+    /// The schema of a build without a chosen one.
     pub(crate) fn builtin() -> Self {
         Self::default()
     }
 
-    /// Puts the recorded schema in use before anything is chosen.
+    /// Loads the recorded schema before anything is chosen.
     pub(crate) fn use_recorded(&self) {
         self.needed.note(Needed::FOR_MERGE);
     }
 
-    /// Takes the field `openapi` of a kustomization and the content of the file it names. Only the first
-    /// choice counts, unless `reset` is set.
+    /// Applies the field `openapi` of a kustomization with the content of its file. Only the first choice counts, unless
+    /// `reset` is set.
     pub(crate) fn set(
         &mut self,
         field: &BTreeMap<String, String>,
@@ -139,14 +138,14 @@ impl Schema {
         }
     }
 
-    /// Whether the schema says that a kind lives outside namespaces.
+    /// Whether a kind is cluster-scoped.
     pub(crate) fn is_certainly_cluster_scoped(&self, api_version: &str, kind: &str) -> bool {
         self.namespaced(api_version, kind) == Some(false)
     }
 
-    /// Whether a kind lives in namespaces, where that is known.
+    /// Whether a kind is namespaced, if known.
     pub(crate) fn namespaced(&self, api_version: &str, kind: &str) -> Option<bool> {
-        // kyaml knows these without reading the schema.
+        // kyaml knows these without the schema.
         if let Some(namespaced) = KUBERNETES.namespaced(api_version, kind) {
             return Some(namespaced);
         }
@@ -157,7 +156,7 @@ impl Schema {
         custom.namespaced.get(&(api_version.to_owned(), kind.to_owned())).copied()
     }
 
-    /// The schema of the objects of a kind.
+    /// The schema of a kind.
     pub(crate) fn of(&self, api_version: &str, kind: &str) -> Option<SchemaRef<'_>> {
         self.needed.note(Needed::FOR_MERGE);
         let key = || (api_version.to_owned(), kind.to_owned());
@@ -169,14 +168,14 @@ impl Schema {
         Some(SchemaRef { schema: self, place: found.or_else(crd)? })
     }
 
-    /// The schema that a comment on a value holds; kyaml reads them as schemas of that value.
+    /// The schema in the comment of a value, as kyaml reads it.
     pub(crate) fn in_comment(&self, comment: &str) -> Option<SchemaRef<'_>> {
         let shape = Arc::new(Shape::read_comment(comment)?);
         let target = shape.reference.as_deref().and_then(|reference| self.definition(reference));
         Some(SchemaRef { schema: self, place: target.unwrap_or(Place::Shape(shape)) })
     }
 
-    /// Reads which lists of a custom resource are merged, and by which keys. The original does not.
+    /// Reads the merge keys of a custom resource's lists. kustomize does not.
     pub(crate) fn add_crd(&mut self, crd: &Node) {
         let Ok(crd) = crd.to_json() else { return };
         let text = |pointer: &str| crd.pointer(pointer).and_then(|value| value.as_str());
@@ -202,7 +201,7 @@ impl Schema {
         }
     }
 
-    /// What `reference` refers to.
+    /// The target of a reference.
     fn definition(&self, reference: &str) -> Option<Place> {
         let mut name = decoded(reference.strip_prefix("#/definitions/")?);
         for _ in 0..MAX_REFERENCES {
@@ -221,7 +220,7 @@ impl Schema {
         None
     }
 
-    /// The first that has it, in the order in which kyaml lets them cover each other.
+    /// The first match, in kyaml's order of precedence.
     fn find<'d>(
         &'d self,
         recorded: impl Fn(&Table) -> Option<usize>,
@@ -246,7 +245,7 @@ impl Schema {
 
 type LazyLockTable = std::sync::LazyLock<Table>;
 
-/// A name in a reference, without its escapes.
+/// A name in a reference, unescaped.
 fn decoded(name: &str) -> String {
     name.replace("~1", "/").replace("~0", "~")
 }
@@ -262,7 +261,7 @@ impl SchemaRef<'_> {
         })
     }
 
-    /// The schema of the items of a list.
+    /// The schema of list items.
     pub(crate) fn elements(&self) -> Option<Self> {
         self.follow(match &self.place {
             Place::Recorded(table, number) => Place::Recorded(table, table.record(*number).items?),
@@ -270,7 +269,7 @@ impl SchemaRef<'_> {
         })
     }
 
-    /// How it is patched, such as `merge` or `merge,retainKeys`; empty where nothing is said.
+    /// The patch strategy, such as `merge` or `merge,retainKeys`; empty if there is none.
     pub(crate) fn patch_strategy(&self) -> &str {
         match &self.place {
             Place::Recorded(table, number) => table.record(*number).strategy,
@@ -283,7 +282,7 @@ impl SchemaRef<'_> {
         self.patch_strategy().split(',').any(|strategy| strategy == "merge")
     }
 
-    /// The fields that tell the items of a merged list apart; none for a list of scalars.
+    /// The merge keys of a list; none for a list of scalars.
     pub(crate) fn merge_keys(&self) -> Vec<&str> {
         match &self.place {
             Place::Recorded(table, number) => table.record(*number).keys.clone(),
@@ -300,7 +299,7 @@ impl SchemaRef<'_> {
             },
             Place::Recorded(table, number) => {
                 let name = table.record(number).definition;
-                // A chosen schema can say something else about a recorded definition.
+                // A chosen schema can override a recorded definition.
                 if name.is_empty() || schema.custom.is_none() {
                     Place::Recorded(table, number)
                 } else {

@@ -1,4 +1,4 @@
-//! Where resources come from and what changed them, as `buildMetadata` asks for it.
+//! Origin and transformation annotations of `buildMetadata`.
 
 use serde_json::Value;
 use sluice_yaml::{Duplicates, Node, SequenceIndent};
@@ -8,7 +8,7 @@ use crate::failure::Result;
 use crate::loader::{Repository, path};
 use crate::resource::{self, Resource, annotation};
 
-/// Where a resource comes from, or what configured a change.
+/// The origin of a resource, or of a transformer's configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
     path: String,
@@ -18,7 +18,7 @@ pub(crate) struct Origin {
     configured_by: Configurer,
 }
 
-/// The object that configured a generator or a transformer; of those built in, only the kind.
+/// The object that configured a generator or a transformer; for built-in ones only the kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Configurer {
     api_version: String,
@@ -28,11 +28,11 @@ struct Configurer {
 }
 
 impl Origin {
-    /// The same, further down.
+    /// The origin of a file or directory below.
     pub(crate) fn append(&self, name: &str) -> Self {
         match Repository::parse(name) {
             Some(repository) => Self {
-                // The original names the directory it has not cloned into yet.
+                // kustomize uses the directory before it has cloned into it.
                 path: match repository.path.as_str() {
                     "" => "notCloned".to_owned(),
                     inside => path::clean(inside),
@@ -45,7 +45,7 @@ impl Origin {
         }
     }
 
-    /// What a field of the kustomization file here makes or changes.
+    /// The origin of what a field of this kustomization file generates or transforms.
     pub(crate) fn of_builtin(&self, file_name: &str, kind: &str) -> Self {
         Self {
             path: String::new(),
@@ -59,7 +59,7 @@ impl Origin {
         }
     }
 
-    /// What an object makes or changes that configures a generator or transformer.
+    /// The origin of what a configuration object generates or transforms.
     pub(crate) fn of_configurer(resource: &Resource) -> Result<Option<Self>> {
         let Some(origin) = Self::of(resource)? else { return Ok(None) };
         Ok(Some(Self {
@@ -76,7 +76,7 @@ impl Origin {
         }))
     }
 
-    /// Where a resource says it comes from.
+    /// The origin annotation of a resource.
     pub(crate) fn of(resource: &Resource) -> Result<Option<Self>> {
         let Some(text) = resource.annotation(annotation::ORIGIN) else { return Ok(None) };
         let value = sluice_yaml::to_json(text.as_bytes(), Duplicates::LastWins)?;
@@ -122,19 +122,19 @@ impl Origin {
         Node::mapping(fields)
     }
 
-    /// Says on a resource that was just read where it comes from; its other annotations stay as written.
+    /// Adds the origin to a resource that was just read; its other annotations stay as written.
     pub(crate) fn note_on(&self, resource: &mut Resource) -> Result<()> {
         let text = self.to_node().to_yaml(SequenceIndent::Compact);
         resource::set_annotation(&mut resource.node, annotation::ORIGIN, text)
     }
 
-    /// Says on a resource where it comes from.
+    /// Sets the origin of a resource.
     pub(crate) fn set_on(&self, resource: &mut Resource) -> Result<()> {
         let text = self.to_node().to_yaml(SequenceIndent::Compact);
         write(resource, annotation::ORIGIN, text)
     }
 
-    /// The same for all that do not say so yet.
+    /// Sets the origin of all resources without one.
     pub(crate) fn set_where_missing(&self, resource: &mut Resource) -> Result<()> {
         match Self::of(resource) {
             Ok(None) => self.set_on(resource),
@@ -142,7 +142,7 @@ impl Origin {
         }
     }
 
-    /// Notes that this changed a resource, or made it, if nobody says where it comes from.
+    /// Records that this transformed a resource, or generated it, if it has no origin.
     pub(crate) fn note_change_of(&self, resource: &mut Resource) -> Result<()> {
         if Self::of(resource)?.is_none() {
             return self.set_on(resource);
@@ -161,7 +161,7 @@ impl Origin {
     }
 }
 
-/// All annotations are written anew, so that their values are no longer those of other fields.
+/// All annotations are written anew, so that their values are no longer shared with other fields.
 fn write(resource: &mut Resource, name: &str, text: String) -> Result<()> {
     resource.edit_annotations(|annotations| {
         annotations.insert(name.to_owned(), text);

@@ -1,7 +1,7 @@
-//! Bytes of a file to resources, as kustomize's resource factory reads them.
+//! Parses files into resources, like kustomize's resource factory.
 //!
-//! A stream is cut into documents by its text; a lone `List` is unwrapped as it stands, any other list
-//! goes through JSON, and its items come after everything else of the file.
+//! A stream is split into documents by its text; a single `List` is unwrapped as it is, any other list is converted
+//! through JSON, and its items come after all other objects of the file.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,11 +14,10 @@ use crate::access;
 use crate::failure::{Failure, Result};
 use crate::resource::Resource;
 
-/// What kustomize puts before the words of its YAML library; whether a file is broken or is no file at
-/// all is told apart by it.
+/// kustomize's prefix of YAML errors, by which it distinguishes an invalid file from a missing one.
 const MALFORMED: &str = "MalformedYAMLError";
 
-/// The resources of a file. Without a name, and unless it is a list, without a kind, it is none.
+/// The resources of a file. An object needs a name and, unless it is a list, a kind.
 pub(crate) fn read_resources(bytes: &[u8], file: Option<Arc<str>>) -> Result<Vec<Resource>> {
     let nodes = read_nodes(bytes).and_then(objects).and_then(inline_lists);
     match (nodes, file) {
@@ -33,15 +32,15 @@ pub(crate) fn read_resources(bytes: &[u8], file: Option<Arc<str>>) -> Result<Vec
     }
 }
 
-/// Whether the text was no YAML, so that there is no use in taking the path for something else.
+/// Whether the text was invalid YAML, so that the path need not be tried as a directory.
 pub(crate) fn is_malformed(failure: &Failure) -> bool {
     failure.diagnostics().any(|cause| cause.message.contains(MALFORMED))
 }
 
-/// The documents of a stream, aliases expanded; those that hold nothing are left out.
+/// The documents of a stream, with aliases expanded; empty ones are skipped.
 fn read_nodes(bytes: &[u8]) -> Result<Vec<Node>> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        // UTF-16, which cannot hold a separator of bytes, or no text at all, which is an error anywhere.
+        // UTF-16, which cannot contain the separator's bytes, or binary data, which is an error anywhere.
         let documents = sluice_yaml::parse(bytes).map_err(|error| malformed(&error, 0))?;
         let mut out = Vec::new();
         for document in documents {
@@ -72,12 +71,12 @@ fn read_nodes(bytes: &[u8]) -> Result<Vec<Node>> {
 
 fn malformed(error: &sluice_yaml::Error, lines_before: usize) -> Failure {
     let Position { line, column } = error.position().unwrap_or(Position { line: 1, column: 1 });
-    // The failure would take the line as one of the file, but it is one of the document.
+    // The error's line is one of the document, not of the file.
     let position = Position { line: line + lines_before, column };
     Failure::new(format!("{MALFORMED}: {error}")).at(position)
 }
 
-/// Adds a document, or the items of one that only wraps them and stands alone.
+/// Adds a document, or the items of a list that is the only document.
 fn add(out: &mut Vec<Node>, mut root: Node, is_alone: bool) -> Result<()> {
     if access::is_null(&root) {
         return Ok(());
@@ -85,7 +84,7 @@ fn add(out: &mut Vec<Node>, mut root: Node, is_alone: bool) -> Result<()> {
     let is_wrapper = is_alone
         && matches!(filled(&root, "kind").map(access::text), Some("List" | "ResourceList"))
         && (root.field("items").is_some() || root.field("functionConfig").is_some());
-    // Asked before aliases are expanded: an alias has no items of its own.
+    // Checked before aliases are expanded: an alias has no items of its own.
     let has_items = root.field("items").is_some_and(|items| !is_alias(items));
     root.expand_aliases()?;
     if !is_wrapper {
@@ -94,7 +93,7 @@ fn add(out: &mut Vec<Node>, mut root: Node, is_alone: bool) -> Result<()> {
     }
     match root.remove_field("items").filter(|_| has_items).map(|(_, items)| items.content) {
         Some(Content::Sequence { items, .. }) => out.extend(items),
-        // kyaml takes whatever is inside, and then refuses the keys.
+        // kyaml accepts anything inside, and then rejects the keys.
         Some(Content::Mapping { fields, .. }) => {
             out.extend(fields.into_iter().flat_map(|(key, value)| [key, value]));
         }
@@ -107,7 +106,7 @@ fn is_alias(node: &Node) -> bool {
     matches!(node.content, Content::Alias(_))
 }
 
-/// Lines are counted from the start of the file, not of the document.
+/// Converts lines from the document to the file.
 fn move_down(node: &mut Node, lines: usize) {
     if lines > 0 {
         each_position(node, &mut |position| position.line += lines);
@@ -132,7 +131,7 @@ fn each_position(node: &mut Node, change: &mut dyn FnMut(&mut Position)) {
     }
 }
 
-/// The nodes that are objects; empty ones are dropped, others refused.
+/// The nodes that are objects; empty ones are dropped, others are errors.
 fn objects(nodes: Vec<Node>) -> Result<Vec<Node>> {
     let mut out = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -144,7 +143,7 @@ fn objects(nodes: Vec<Node>) -> Result<Vec<Node>> {
     Ok(out)
 }
 
-/// A field with something in it.
+/// A non-empty field.
 fn filled<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
     node.field(name).filter(|value| !access::is_empty(value))
 }
@@ -190,7 +189,7 @@ pub(crate) fn check(node: &Node) -> Result<()> {
     .hint(format_args!("add `{missing}`")))
 }
 
-/// Puts the items of lists in the place of the lists; they come after all other objects.
+/// Replaces lists by their items, which come after all other objects.
 fn inline_lists(nodes: Vec<Node>) -> Result<Vec<Node>> {
     let mut out = Vec::with_capacity(nodes.len());
     let mut queue = VecDeque::from(nodes);
@@ -202,7 +201,7 @@ fn inline_lists(nodes: Vec<Node>) -> Result<Vec<Node>> {
         }
         let value = match node.to_json() {
             Ok(value) => value,
-            // Only items have to have a form in JSON.
+            // Only items must be convertible to JSON.
             Err(sluice_yaml::Error::Unsupported(_)) if node.field("items").is_none() => {
                 out.push(node);
                 continue;

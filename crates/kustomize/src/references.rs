@@ -1,8 +1,8 @@
-//! Name references: where an object names another one, and that one was renamed, the name follows.
+//! Name references: updates fields that refer to renamed objects.
 //!
-//! kustomize asks all objects for each field that may hold a name. Here an index of everything that was
-//! ever renamed answers (`candidates.rs`), so that a build costs what its fields cost. kustomize also
-//! keeps a list of referrers on each object; nothing in a build reads it, so it is not kept.
+//! kustomize scans all objects for each field that may hold a name. Here an index of all renamed objects is used
+//! (`candidates.rs`), so that the cost depends on the number of fields. kustomize also keeps a list of referrers on
+//! each object; nothing in a build reads it, so it is not kept.
 
 mod candidates;
 
@@ -20,7 +20,7 @@ use crate::resource::Resource;
 use crate::resources::Resources;
 use candidates::{Candidate, Candidates, Question, Scope, Symbol};
 
-/// Gives every field that holds the name of a renamed object its new name.
+/// Updates every field with the name of a renamed object.
 pub(crate) fn fix_back_references(
     resources: &mut Resources,
     name_reference: &[NameReference],
@@ -50,17 +50,17 @@ pub(crate) fn fix_back_references(
     wrong.finish()
 }
 
-/// A field of one kind that may hold the name of an object of another.
+/// A field of one kind that may refer to an object of another.
 struct Rule<'c> {
     field: &'c FieldSpec,
     parts: Vec<String>,
     referent: &'c Gvk,
-    /// In such a field, the fields beside it say what kind is named.
+    /// A field with siblings that name the kind.
     is_role: bool,
 }
 
 impl<'c> Rule<'c> {
-    /// The rules for objects that were of this kind at first, in their order.
+    /// The rules for objects with this original kind, in order.
     fn for_kind(name_reference: &'c [NameReference], gvk: &Gvk) -> Vec<Self> {
         let all = name_reference.iter();
         let all = all.flat_map(|rule| rule.referrers.iter().map(|spec| (&rule.referent, spec)));
@@ -76,7 +76,7 @@ impl<'c> Rule<'c> {
     }
 }
 
-/// Fixes the names in one object; says whether its own id changed by that.
+/// Updates the names in one object; returns whether its own id changed.
 fn fix(
     position: usize,
     resource: &mut Resource,
@@ -115,7 +115,7 @@ fn fix(
     Ok(ids_changed)
 }
 
-/// kustomize reads group and version in two ways, and stops where they differ.
+/// kustomize parses group and version in two ways, and fails where they differ.
 fn confirm(resource: &Resource) -> Result<()> {
     let filled = |name| {
         let field = resource.node.field(name).filter(|field| !access::is_empty(field));
@@ -135,7 +135,7 @@ fn confirm(resource: &Resource) -> Result<()> {
     Ok(())
 }
 
-/// The namespaces of the service accounts that a role binding is for; it may name those.
+/// The namespaces of a role binding's service accounts, which it may refer to.
 fn account_namespaces(
     resource: &Resource,
     candidates: &Candidates,
@@ -172,7 +172,7 @@ fn account_namespaces(
     Ok(out)
 }
 
-/// What `roleRef` says about group and kind, where it says both.
+/// Group and kind of `roleRef`, if it has both.
 fn role(node: &Node) -> Option<Gvk> {
     let text = |name| {
         let field = access::lookup(node, &["roleRef", name]).ok().flatten()?;
@@ -181,7 +181,7 @@ fn role(node: &Node) -> Option<Gvk> {
     Some(Gvk { group: text("apiGroup")?, version: String::new(), kind: text("kind")? })
 }
 
-/// A field that may hold a name, while one rule is applied.
+/// A field that may hold a name, under one rule.
 struct Field<'r> {
     candidates: &'r Candidates,
     referrer: usize,
@@ -191,7 +191,7 @@ struct Field<'r> {
     changed: &'r mut bool,
 }
 
-/// What must be the same for it not to matter which of several objects is meant.
+/// The properties in which several candidates must agree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needed {
     Name,
@@ -232,7 +232,7 @@ impl<'r> Field<'r> {
         access::set_scalar(node, access::untagged(referral.id.name.as_str()))
     }
 
-    /// A mapping with a name, and maybe a namespace: both follow.
+    /// A mapping with a name and an optional namespace: both are updated.
     fn set_mapping(&mut self, node: &mut Node) -> Result<()> {
         let Some(name) = node.field("name") else {
             return Err(Failure::new("path config error; no 'name' field in node")
@@ -256,13 +256,13 @@ impl<'r> Field<'r> {
         *self.changed = true;
         access::set(node, "name", access::untagged(referral.id.name.as_str()))?;
         if namespace.is_empty() {
-            // It would stand for any namespace, and must not take the place of `default`.
+            // It would mean any namespace, and must not replace `default`.
             return Ok(());
         }
         access::set(node, "namespace", access::untagged(namespace.as_str()))
     }
 
-    /// The object that is meant by a name it had.
+    /// The object with a former name.
     fn referral(
         &self,
         name: &str,

@@ -1,8 +1,8 @@
-//! One object of a build, with what happened to it so far.
+//! One object of a build, with its history.
 //!
-//! As in kustomize, its history (earlier names, prefixes, whether a hash follows) lives in annotations of
-//! the object itself, not beside it: patches see and can remove them, and what then follows is kustomize's
-//! behaviour, which users rely on without knowing. They are taken off at the end of a build.
+//! As in kustomize, its history (former names, prefixes, whether a hash is needed) is in annotations of the object
+//! itself: patches can see and remove them, and users rely on the resulting behaviour without knowing. They are
+//! removed at the end of a build.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::id::{Gvk, ResourceId};
 use crate::openapi::Schema;
 
-/// Annotations that only live during a build.
+/// Annotations that exist only during a build.
 pub(crate) mod annotation {
     pub(crate) const PREVIOUS_KINDS: &str = "internal.config.kubernetes.io/previousKinds";
     pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
@@ -30,10 +30,10 @@ pub(crate) mod annotation {
     pub(crate) const ORIGIN: &str = "config.kubernetes.io/origin";
     pub(crate) const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
     pub(crate) const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
-    /// The value of a switch that is on.
+    /// The value of an enabled flag.
     pub(crate) const ENABLED: &str = "enabled";
 
-    /// All that are taken off at the end, whoever put them there.
+    /// All annotations that are removed at the end, whoever added them.
     pub(crate) const OF_THE_BUILD: [&str; 19] = [
         PREVIOUS_KINDS,
         PREVIOUS_NAMES,
@@ -60,13 +60,13 @@ pub(crate) mod annotation {
 /// One object of a build.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
-    /// The object; a null where a patch deleted it.
+    /// The object; null after a patch deleted it.
     pub(crate) node: Node,
     /// The file it was read from, for messages.
     pub(crate) file: Option<Arc<str>>,
-    /// The vars whose values it holds; they go with it wherever it is renamed or merged.
+    /// The vars that refer to it; they follow when it is renamed or merged.
     pub(crate) var_names: Vec<String>,
-    /// How many of its values were put in several places at once; see `sharing.rs`.
+    /// The number of its shared values; see `sharing.rs`.
     pub(crate) shared_values: usize,
 }
 
@@ -75,7 +75,7 @@ impl Resource {
         Self { node, file: None, var_names: Vec::new(), shared_values: 0 }
     }
 
-    /// Whether nothing is left of it.
+    /// Whether it was deleted.
     pub(crate) fn is_empty(&self) -> bool {
         access::is_empty(&self.node)
     }
@@ -112,7 +112,7 @@ impl Resource {
         self.set_meta(name, "name")
     }
 
-    /// Sets the namespace; an empty one takes the field away.
+    /// Sets the namespace; an empty one removes the field.
     pub(crate) fn set_namespace(&mut self, namespace: &str) -> Result<()> {
         if !namespace.is_empty() {
             return self.set_meta(namespace, "namespace");
@@ -151,7 +151,7 @@ impl Resource {
         set_meta_map(&mut self.node, "annotations", map)
     }
 
-    /// Changes the annotations and writes them anew, in order.
+    /// Changes the annotations and writes them sorted.
     pub(crate) fn edit_annotations(
         &mut self,
         edit: impl FnOnce(&mut BTreeMap<String, String>),
@@ -161,7 +161,7 @@ impl Resource {
         self.set_annotations(&annotations)
     }
 
-    /// Whether a switch among the build's annotations is on.
+    /// Whether a build annotation is enabled.
     pub(crate) fn is_enabled(&self, switch: &str) -> bool {
         self.annotation(switch) == Some(annotation::ENABLED)
     }
@@ -172,12 +172,12 @@ impl Resource {
         })
     }
 
-    /// The list in an annotation of the build.
+    /// The list in a build annotation.
     pub(crate) fn history(&self, name: &str) -> Vec<&str> {
         self.annotation(name).map(|text| text.split(',').collect()).unwrap_or_default()
     }
 
-    /// Puts a value at the end of the list in an annotation of the build; an empty one is not kept.
+    /// Appends a value to the list in a build annotation; an empty one is dropped.
     pub(crate) fn append_history(&mut self, name: &str, value: &str) -> Result<()> {
         if value.is_empty() {
             return Ok(());
@@ -189,7 +189,7 @@ impl Resource {
         set_annotation(&mut self.node, name, text)
     }
 
-    /// Who it is now.
+    /// The current id.
     pub(crate) fn id(&self, schema: &Schema) -> ResourceId {
         let (api_version, kind) = (self.api_version(), self.kind());
         ResourceId {
@@ -200,7 +200,7 @@ impl Resource {
         }
     }
 
-    /// Who it was, oldest first. As in kustomize, earlier ids do not know about scope.
+    /// The former ids, oldest first. As in kustomize, they have no scope.
     pub(crate) fn previous_ids(&self) -> Vec<ResourceId> {
         let names = self.history(annotation::PREVIOUS_NAMES);
         let namespaces = self.history(annotation::PREVIOUS_NAMESPACES);
@@ -216,7 +216,7 @@ impl Resource {
         .collect()
     }
 
-    /// Refuses a history with a gap, as an object gets it that is renamed while it has no name.
+    /// Fails for an incomplete history, as of an object that was renamed while it had no name.
     pub(crate) fn check_history(&self) -> Result<()> {
         let length = |name| self.annotation(name).map_or(1, |text| text.split(',').count());
         let Some(names) = self.annotation(annotation::PREVIOUS_NAMES) else { return Ok(()) };
@@ -232,12 +232,12 @@ impl Resource {
         .hint("the object lost its name or its kind on the way, as by a patch")))
     }
 
-    /// Who it was at first.
+    /// The original id.
     pub(crate) fn original_id(&self, schema: &Schema) -> ResourceId {
         self.previous_ids().into_iter().next().unwrap_or_else(|| self.id(schema))
     }
 
-    /// Remembers who it is now, before that changes.
+    /// Records the current id before a change.
     pub(crate) fn store_id(&mut self, schema: &Schema) -> Result<()> {
         let id = self.id(schema);
         self.append_history(annotation::PREVIOUS_NAMES, &id.name)?;
@@ -245,7 +245,7 @@ impl Resource {
         self.append_history(annotation::PREVIOUS_KINDS, &id.gvk.kind)
     }
 
-    /// Takes off what only lives during a build.
+    /// Removes the build annotations.
     #[cfg(test)]
     pub(crate) fn remove_build_annotations(&mut self) -> Result<()> {
         if self.annotations().is_empty() {
@@ -258,7 +258,7 @@ impl Resource {
         })
     }
 
-    /// How messages call an object, without asking about its scope.
+    /// The object in messages, without its scope.
     pub(crate) fn describe(node: &Node) -> ResourceId {
         ResourceId {
             gvk: Gvk::new(top(node, "apiVersion"), top(node, "kind")),
@@ -268,7 +268,7 @@ impl Resource {
         }
     }
 
-    /// Says where the object is, to a failure that does not know.
+    /// Adds the position of the object to a failure without one.
     pub(crate) fn located(&self, failure: Failure) -> Failure {
         match &self.file {
             Some(file) => failure.in_file(file).at(self.node.position),
@@ -302,7 +302,7 @@ fn meta_map(node: &Node, name: &str) -> BTreeMap<String, String> {
     fields.unwrap_or_default().iter().map(|(key, value)| (text(key), text(value))).collect()
 }
 
-/// Writes a map of texts into the metadata, in order; an empty one takes the field away.
+/// Writes a map of strings into the metadata, sorted; an empty one removes the field.
 fn set_meta_map(node: &mut Node, name: &str, map: &BTreeMap<String, String>) -> Result<()> {
     let Some(metadata) = access::lookup_create(node, &["metadata"], Kind::Mapping)? else {
         return Ok(());
@@ -319,7 +319,7 @@ fn set_meta_map(node: &mut Node, name: &str, map: &BTreeMap<String, String>) -> 
     Ok(())
 }
 
-/// Sets one annotation, quoted; empty annotations and metadata are taken away first.
+/// Sets one annotation, quoted; removes empty annotations and metadata first.
 pub(crate) fn set_annotation(node: &mut Node, name: &str, value: String) -> Result<()> {
     let is_hollow = |node: &Node| node.fields().is_empty() && node.items().is_empty();
     if let Some(metadata) = access::lookup_mut(node, &["metadata"])? {

@@ -1,8 +1,7 @@
-//! The objects of a build in their order, found by who they are and who they were without looking at all.
+//! The objects of a build in order, indexed by current and former ids.
 //!
-//! kustomize keeps a list and scans it for every question, which makes large builds quadratic. Here an
-//! index answers; it is made when first asked for, follows single changes, and is dropped when everything
-//! may have changed.
+//! kustomize keeps a list and scans it for every lookup, which makes large builds quadratic. Here the index is built on
+//! first use, follows single changes, and is dropped when everything may have changed.
 
 use std::collections::HashMap;
 
@@ -18,21 +17,21 @@ pub(crate) struct Resources {
     index: Option<Index>,
 }
 
-/// Where resources are, by the ids they have. Positions ascend.
+/// Positions of resources, by current id, ascending.
 #[derive(Debug, Clone, Default)]
 struct Index {
     current: HashMap<IdKey, Vec<usize>>,
-    /// How many ids more than one resource has now.
+    /// The number of ids that more than one resource has.
     collisions: usize,
-    /// Made when first asked for: most lists are only asked whether an id is new.
+    /// Built on first use: most lists are only checked for duplicates.
     history: Option<History>,
 }
 
-/// Where resources are, by what they have and had.
+/// Positions of resources, by current and former ids.
 #[derive(Debug, Clone, Default)]
 struct History {
     ids: HashMap<IdKey, Vec<usize>>,
-    /// By names alone, whatever they are names of.
+    /// By name alone, of any kind.
     names: HashMap<String, Vec<usize>>,
 }
 
@@ -83,7 +82,7 @@ impl History {
         history
     }
 
-    /// The id a resource has and those it had.
+    /// The current and former ids of a resource.
     fn all(resource: &Resource, schema: &Schema) -> impl Iterator<Item = ResourceId> {
         resource.previous_ids().into_iter().chain([resource.id(schema)])
     }
@@ -138,13 +137,13 @@ impl Resources {
         self.list.get(position)
     }
 
-    /// All resources, to change in any way; the index is made anew when it is next asked.
+    /// All resources, mutable; the index is rebuilt on next use.
     pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Resource> {
         self.index = None;
         self.list.iter_mut()
     }
 
-    /// The list itself, to reorder or to take from.
+    /// The list itself, to reorder or to remove from.
     pub(crate) fn list_mut(&mut self) -> &mut Vec<Resource> {
         self.index = None;
         &mut self.list
@@ -155,17 +154,17 @@ impl Resources {
         self.list
     }
 
-    /// All resources, to change in ways that leave every id and its history alone.
+    /// All resources, for changes that keep every id and its history.
     pub(crate) fn iter_mut_keeping_ids(&mut self) -> std::slice::IterMut<'_, Resource> {
         self.list.iter_mut()
     }
 
-    /// One resource, to change in ways that leave its id and history alone.
+    /// One resource, for changes that keep its id and history.
     pub(crate) fn get_mut_keeping_ids(&mut self, position: usize) -> Option<&mut Resource> {
         self.list.get_mut(position)
     }
 
-    /// Forgets where resources are: after the schema changed, kinds may have another scope.
+    /// Drops the index: after a change of the schema, kinds may have another scope.
     pub(crate) fn forget_index(&mut self) {
         self.index = None;
     }
@@ -179,7 +178,7 @@ impl Resources {
         index.history.get_or_insert_with(|| History::of(&self.list, schema))
     }
 
-    /// Changes one resource; the index follows.
+    /// Changes one resource, and updates the index.
     pub(crate) fn change<T>(
         &mut self,
         position: usize,
@@ -197,22 +196,22 @@ impl Resources {
         Some(result)
     }
 
-    /// Where the resources are that have this id now.
+    /// Positions of the resources with this current id.
     pub(crate) fn with_current_id(&mut self, id: &ResourceId, schema: &Schema) -> Vec<usize> {
         self.index(schema).current.get(&id.key()).cloned().unwrap_or_default()
     }
 
-    /// Where the resources are that have or had this id; deleted ones are not among them.
+    /// Positions of the resources with this current or former id, without deleted ones.
     pub(crate) fn with_any_id(&mut self, id: &ResourceId, schema: &Schema) -> Vec<usize> {
         self.history(schema).ids.get(&id.key()).cloned().unwrap_or_default()
     }
 
-    /// Where the resources are that have or had this name; deleted ones are not among them.
+    /// Positions of the resources with this current or former name, without deleted ones.
     pub(crate) fn with_any_name(&mut self, name: &str, schema: &Schema) -> Vec<usize> {
         self.history(schema).names.get(name).cloned().unwrap_or_default()
     }
 
-    /// The first two resources that have the same id, if there are such.
+    /// The first two resources with the same id, if any.
     pub(crate) fn first_collision(&mut self, schema: &Schema) -> Option<(&Resource, &Resource)> {
         let index = self.index(schema);
         if index.collisions == 0 {
@@ -223,7 +222,7 @@ impl Resources {
         Some((self.list.get(first)?, self.list.get(second)?))
     }
 
-    /// The one resource that has or had this id, as a patch without a target asks for it.
+    /// The only resource with this current or former id, for a patch without a target.
     pub(crate) fn the_one_with_any_id(
         &mut self,
         id: &ResourceId,
@@ -240,7 +239,7 @@ impl Resources {
         )))
     }
 
-    /// Adds a resource whose id is new.
+    /// Adds a resource with a new id.
     pub(crate) fn append(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
         let position = self.list.len();
         let id = resource.id(schema);
@@ -253,10 +252,10 @@ impl Resources {
         Ok(())
     }
 
-    /// Adds all resources of another list; all ids that are not new are reported.
+    /// Adds all resources of another list; reports all duplicate ids.
     pub(crate) fn append_all(&mut self, others: Self, schema: &Schema) -> Result<()> {
         if self.list.is_empty() {
-            // Nothing can collide, and the index need not be made twice.
+            // There are no duplicates, and the index need not be built twice.
             *self = others;
             return Ok(());
         }
@@ -267,7 +266,7 @@ impl Resources {
         wrong.finish()
     }
 
-    /// Refuses two resources of one id, as when a patch renamed one.
+    /// Fails for two resources with the same id, as after a patch renamed one.
     pub(crate) fn check_unique(&mut self, schema: &Schema) -> Result<()> {
         let list = std::mem::take(&mut self.list);
         self.index = Some(Index::default());
@@ -278,17 +277,17 @@ impl Resources {
         wrong.finish()
     }
 
-    /// As [`Resources::check_unique`], where the index already knows.
+    /// Like [`Resources::check_unique`], with an existing index.
     pub(crate) fn check_collisions(&mut self, schema: &Schema) -> Result<()> {
         self.first_collision(schema).map_or(Ok(()), |(_, second)| Err(registered(second, schema)))
     }
 
-    /// Puts a resource in the place of another; the index follows.
+    /// Replaces a resource, and updates the index.
     pub(crate) fn replace(&mut self, position: usize, by: Resource, schema: &Schema) {
         self.change(position, schema, |resource| *resource = by);
     }
 
-    /// Drops what patches deleted.
+    /// Removes deleted resources.
     pub(crate) fn drop_empty(&mut self) {
         if self.list.iter().any(Resource::is_empty) {
             self.index = None;

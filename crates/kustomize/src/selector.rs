@@ -1,4 +1,4 @@
-//! Selectors: which resources a patch or a replacement is for.
+//! Selectors of patches and replacements.
 
 mod labels;
 
@@ -13,19 +13,19 @@ use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 use labels::LabelSelector;
 
-/// Which resources are meant, as written: patterns, and label selectors. What is empty means all.
+/// A selector as written: patterns and label selectors. Empty parts match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the fields are called so where they are written")]
 pub(crate) struct Selector {
     /// Patterns of group, version and kind.
     pub(crate) gvk: Gvk,
-    /// A pattern of the name.
+    /// A pattern for the name.
     pub(crate) name: String,
-    /// A pattern of the namespace.
+    /// A pattern for the namespace.
     pub(crate) namespace: String,
-    /// What labels must be like.
+    /// A label selector.
     pub(crate) label_selector: String,
-    /// What annotations must be like.
+    /// A label selector over annotations.
     pub(crate) annotation_selector: String,
 }
 
@@ -42,7 +42,7 @@ impl Selector {
         })
     }
 
-    /// Ready to be asked.
+    /// Compiles the selector.
     pub(crate) fn compile(&self) -> Result<CompiledSelector> {
         Ok(CompiledSelector {
             group: Pattern::read(&self.gvk.group)?,
@@ -50,14 +50,14 @@ impl Selector {
             kind: Pattern::read(&self.gvk.kind)?,
             name: Pattern::read(&self.name)?,
             namespace: Pattern::read(&self.namespace)?,
-            // Wrong ones are only an error where a resource gets so far.
+            // Invalid ones are an error only if they are evaluated for a resource.
             labels: LabelSelector::parse(&self.label_selector),
             annotations: LabelSelector::parse(&self.annotation_selector),
         })
     }
 }
 
-/// A selector that can be asked.
+/// A compiled selector.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSelector {
     group: Pattern,
@@ -70,7 +70,7 @@ pub(crate) struct CompiledSelector {
 }
 
 impl CompiledSelector {
-    /// Where the resources are that it selects: by the names and namespaces they have or had at first.
+    /// Positions of the selected resources: matches current or original name and namespace.
     pub(crate) fn select(&self, resources: &Resources, schema: &Schema) -> Result<Vec<usize>> {
         let mut selected = Vec::new();
         for (position, resource) in resources.iter().enumerate() {
@@ -81,7 +81,7 @@ impl CompiledSelector {
         Ok(selected)
     }
 
-    /// Asked of every resource for every patch, so it copies nothing before the name fits.
+    /// Called for every resource and patch, so it copies nothing before the name matches.
     fn selects(&self, resource: &Resource, schema: &Schema) -> Result<bool> {
         let (group, version) = split_api_version(resource.api_version());
         if !self.kind.matches(resource.kind())
@@ -100,11 +100,11 @@ impl CompiledSelector {
         let has_namespace = matches!(self.namespace, Pattern::Anything)
             || self.namespace.matches(resource.original_id(schema).effective_namespace())
             || self.namespace.matches(resource.id(schema).effective_namespace());
-        // Only labels can be wrong, and they are asked last.
+        // Only label selectors can be invalid, and they are evaluated last.
         Ok(has_namespace && self.matches_labels(resource)? && self.matches_annotations(resource)?)
     }
 
-    /// Whether an id fits, with the namespace as it is written.
+    /// Whether an id matches, with the namespace as it is written.
     pub(crate) fn matches_id(&self, id: &ResourceId) -> bool {
         self.matches_gvk(&id.gvk)
             && self.name.matches(&id.name)
@@ -128,11 +128,11 @@ impl CompiledSelector {
     }
 }
 
-/// A pattern for a whole text.
+/// A pattern for a whole string.
 #[derive(Debug, Clone)]
 enum Pattern {
     Anything,
-    /// No letter in it means anything special.
+    /// Without special characters.
     Text(String),
     Regex(Regex),
 }

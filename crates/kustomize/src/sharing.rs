@@ -1,11 +1,10 @@
-//! One value in several places of an object.
+//! Values that are shared by several fields of an object.
 //!
-//! In kustomize, the value of a label or annotation that a transformer adds in several places of an object
-//! is one node with several parents. Whoever changes it later in one place changes it in all: a label that
-//! a base adds to a workload's metadata, selector and template, and that an overlay patches in the
-//! metadata alone, changes in the selector too. Here every place has a node of its own; a mark tells which
-//! were one, and [`settle`] carries a change to the others. What is written anew, as JSON patches and new
-//! maps are, carries no mark and is on its own, as it is there.
+//! In kustomize, the value of a label or annotation that a transformer adds to several fields is one node with several
+//! parents. A later change of one field changes all. Example: a base adds a label to a workload's metadata, selector
+//! and template, and an overlay patches it in the metadata only; then it changes in the selector too. Here every field
+//! has its own node; a mark identifies shared ones, and [`settle`] copies a change to the others. Values that are
+//! written anew, by JSON patches or as new maps, have no mark, as in kustomize.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +12,11 @@ use sluice_yaml::{Content, Node, Position};
 
 use crate::resource::Resource;
 
-/// The mark lives in the column of nodes that were not read from a file: the upper half says which nodes
-/// are one, the lower half counts changes.
+/// The mark is stored in the column of nodes that were not parsed from a file: the upper half identifies the shared
+/// value, the lower half counts changes.
 const CHANGE_BITS: u32 = 32;
 
-/// A node as one of those that the resource knows under this number, counted from one.
+/// Marks a node as sharing the value with this number, from one.
 pub(crate) fn mark(node: &mut Node, number: usize) {
     node.position = Position { line: 0, column: number << CHANGE_BITS };
 }
@@ -27,8 +26,7 @@ pub(crate) fn is_marked(node: &Node) -> bool {
     node.position.line == 0 && node.position.column > 0
 }
 
-/// To be called where `value` takes the place of `old`: in kustomize the node stays and only its content
-/// is exchanged.
+/// To be called when `value` replaces `old`: in kustomize the node stays and only its content is exchanged.
 pub(crate) fn keep(value: &mut Node, old: &Node) {
     if is_marked(old) {
         value.position = Position { line: 0, column: old.position.column + 1 };
@@ -37,14 +35,14 @@ pub(crate) fn keep(value: &mut Node, old: &Node) {
     }
 }
 
-/// To be called where the content of a node was changed in place.
+/// To be called when the content of a node was changed in place.
 pub(crate) fn touch(node: &mut Node) {
     if is_marked(node) {
         node.position.column += 1;
     }
 }
 
-/// A copy that shares nothing.
+/// A copy without marks.
 pub(crate) fn copy(node: &Node) -> Node {
     fn forget(node: &mut Node) {
         if is_marked(node) {
@@ -69,7 +67,7 @@ pub(crate) fn copy(node: &Node) -> Node {
     copy
 }
 
-/// Carries what was changed in one place to the others.
+/// Copies a change of one field to the others.
 pub(crate) fn settle(resource: &mut Resource) {
     if resource.shared_values == 0 {
         return;

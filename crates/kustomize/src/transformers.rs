@@ -1,4 +1,4 @@
-//! Transformers: each changes the resources of a build in one way, and lives in one file.
+//! Transformers, one file each.
 
 mod affix;
 mod annotations;
@@ -35,14 +35,14 @@ pub(crate) use replicas::{Replica, Replicas};
 pub(crate) use sort_order::{LegacyOrder, SortOptions, SortOrder};
 pub(crate) use value_add::ValueAdd;
 
-/// One way to change resources.
+/// A transformer.
 pub(crate) trait Transformer {
     /// Changes the resources.
     fn transform(&self, resources: &mut Resources, schema: &Schema) -> Result<()>;
 }
 
-/// Files as a transformer or generator asks for them: by paths relative to its kustomization, within what
-/// the build may read.
+/// Access to files for transformers and generators: by paths relative to their kustomization, within the load
+/// restrictions.
 pub(crate) trait Load {
     /// The content of a file.
     fn load(&self, path: &str) -> Result<Cow<'_, [u8]>>;
@@ -50,14 +50,13 @@ pub(crate) trait Load {
     /// The directory of the kustomization.
     fn root(&self) -> &str;
 
-    /// Counts bytes that a generator makes out of files and literals.
+    /// Counts bytes that a generator reads.
     fn generated(&self, _bytes: usize) -> Result<()> {
         Ok(())
     }
 }
 
-/// The transformer that an object of `transformers:` configures; nothing where the kind is none of
-/// kustomize's own.
+/// The transformer of an object under `transformers:`; `None` if the kind is not one of kustomize's built-in ones.
 pub(crate) fn from_config(
     kind: &str,
     config: &Value,
@@ -87,7 +86,7 @@ pub(crate) fn from_config(
     }))
 }
 
-/// One after the other.
+/// Runs several transformers in order.
 impl<A: Transformer, B: Transformer> Transformer for (A, B) {
     fn transform(&self, resources: &mut Resources, schema: &Schema) -> Result<()> {
         self.0.transform(resources, schema)?;

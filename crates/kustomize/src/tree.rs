@@ -1,9 +1,9 @@
-//! Where files come from. Paths are absolute, clean and written with `/`.
+//! File trees. Paths are absolute, clean and written with `/`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What lies at a path.
+/// The type of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// A file.
@@ -15,34 +15,34 @@ pub enum Entry {
 /// Why a file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// Nothing is there.
+    /// It does not exist.
     #[error("{0}: no such file or directory")]
     Missing(String),
     /// It is not a file.
     #[error("{0}: is a directory")]
     Directory(String),
-    /// The tree does not give it.
+    /// It cannot be read.
     #[error("{path}: {reason}")]
     Refused {
-        /// What was asked for.
+        /// The path.
         path: String,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
 }
 
 /// A tree of files.
 pub trait FileTree: Sync {
-    /// What lies at a path, links followed; nothing where there is nothing.
+    /// The type of a path, with links resolved; `None` if it does not exist.
     fn entry(&self, path: &str) -> Option<Entry>;
 
     /// The content of a file.
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError>;
 
-    /// The names in a directory, in order.
+    /// The names in a directory, sorted.
     fn list(&self, path: &str) -> Result<Vec<String>, TreeError>;
 
-    /// The path with all links followed.
+    /// The path with all links resolved.
     fn resolve(&self, path: &str) -> Result<String, TreeError> {
         match self.entry(path) {
             Some(_) => Ok(path.to_owned()),
@@ -59,19 +59,19 @@ pub struct MemoryTree {
 }
 
 impl MemoryTree {
-    /// Puts a file at a path and makes the directories above it.
+    /// Adds a file and its parent directories.
     pub fn insert(&mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) {
         let path = path.into();
         self.make_directories(parent(&path));
         self.files.insert(path, content.into());
     }
 
-    /// Takes a file away; its directories stay.
+    /// Removes a file; its directories stay.
     pub fn remove(&mut self, path: &str) -> Option<Vec<u8>> {
         self.files.remove(path)
     }
 
-    /// Makes a directory and those above it.
+    /// Adds a directory and its parents.
     pub fn make_directories(&mut self, path: &str) {
         let mut path = path;
         while self.directories.insert(path.to_owned()) && path != "/" {
@@ -79,7 +79,7 @@ impl MemoryTree {
         }
     }
 
-    /// All files with their paths, in order.
+    /// All files with their paths, sorted.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
     }

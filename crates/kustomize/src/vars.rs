@@ -1,4 +1,4 @@
-//! Vars: the value of a field of one object, put where others write `$(NAME)`.
+//! Vars: replace `$(NAME)` by the value of another object's field.
 
 mod expand;
 
@@ -17,14 +17,14 @@ use crate::resources::Resources;
 use crate::sharing;
 use expand::Value;
 
-/// What a var takes where it names no field.
+/// The default field of a var.
 const DEFAULT_FIELD_PATH: &str = "metadata.name";
 
-/// A name for the value of a field.
+/// A named value of a field.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Var {
     pub(crate) name: String,
-    /// The object, by what it was called in any layer; without a namespace, in any.
+    /// The object, by any current or former id; without a namespace, in any.
     object: ResourceId,
     field_path: String,
 }
@@ -74,7 +74,7 @@ impl Var {
 pub(crate) struct Vars(BTreeMap<String, Var>);
 
 impl Vars {
-    /// Adds the vars of a kustomization and marks the objects they are about.
+    /// Adds the vars of a kustomization and marks their objects.
     pub(crate) fn add(
         &mut self,
         incoming: &[Var],
@@ -111,7 +111,7 @@ impl Vars {
         wrong.finish()
     }
 
-    /// Adds the vars of another kustomization, whose objects are marked already.
+    /// Adds the vars of another kustomization, with objects that are marked already.
     pub(crate) fn merge_all(&mut self, others: Self) -> Result<()> {
         let mut wrong = Gathered::default();
         for var in others.0.into_values() {
@@ -163,7 +163,7 @@ impl Vars {
     }
 }
 
-/// Puts values in the place of all `$(NAME)`. Names that nothing used are a warning.
+/// Replaces all `$(NAME)`. Unused names are a warning.
 pub(crate) fn resolve(
     resources: &mut Resources,
     vars: &Vars,
@@ -195,7 +195,7 @@ pub(crate) fn resolve(
     }))
 }
 
-/// Where the objects are that each var may be about: all in one pass.
+/// Positions of the candidates of each var, in one pass.
 fn find(vars: &[Var], resources: &Resources, schema: &Schema) -> Vec<Vec<usize>> {
     let mut wanted: HashMap<(&Gvk, &str), Vec<usize>> = HashMap::new();
     for (index, var) in vars.iter().enumerate() {
@@ -225,7 +225,7 @@ fn find(vars: &[Var], resources: &Resources, schema: &Schema) -> Vec<Vec<usize>>
     found
 }
 
-/// The value of a field, as its tag types it.
+/// The value of a field, typed by its tag.
 fn field_value(node: &Node, path: &str) -> Option<Value> {
     let parts = split_path_with_brackets(path, '.');
     let parts: Vec<&str> = parts.iter().flat_map(|part| with_index(part)).collect();
@@ -306,7 +306,7 @@ fn is_text(node: &Node) -> bool {
     node.as_text().is_some() && matches!(&*node.tag, "" | "!!str")
 }
 
-/// Replaces a scalar. It loses its quotes even where no var is in it; its tag says what it is.
+/// Replaces a scalar. It loses its quotes even without a var in it; its tag determines its type.
 fn replace(node: &mut Node, values: &BTreeMap<String, Value>, used: &mut BTreeSet<String>) {
     let (value, tag) = match expand::expand(node.as_text().unwrap_or_default(), values, used) {
         Value::Integer(number) => (number.to_string(), "!!int"),

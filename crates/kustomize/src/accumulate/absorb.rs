@@ -1,4 +1,4 @@
-//! Adding what a generator made: as something new, in the place of what is there, or merged into it.
+//! Adds a generated resource: creates, replaces or merges it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::origin::Origin;
 use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 
-/// Adds a generated resource as its behavior says.
+/// Adds a generated resource according to its behavior.
 pub(super) fn absorb(to: &mut Resources, mut made: Resource, schema: &Schema) -> Result<()> {
     let id = made.id(schema);
     let behavior = made.annotation(annotation::BEHAVIOR).unwrap_or_default().to_owned();
@@ -76,8 +76,7 @@ pub(super) fn absorb(to: &mut Resources, mut made: Resource, schema: &Schema) ->
     }
 }
 
-/// Gives a resource the name, the history and, where it has none of its own, labels and annotations of
-/// another.
+/// Copies name, history and, where absent, labels and annotations from another resource.
 fn take_over_metadata(made: &mut Resource, old: &Resource) -> Result<()> {
     let mut labels = old.labels();
     labels.extend(made.labels());
@@ -117,7 +116,7 @@ fn data(node: &Node, field: &str) -> BTreeMap<String, String> {
     fields.iter().map(|(key, value)| (text(key), text(value))).collect()
 }
 
-/// An id as Go prints a struct; kustomize's messages have it so.
+/// An id as Go prints the struct, for kustomize's messages.
 fn go_syntax(id: &ResourceId) -> String {
     let ResourceId { gvk, name, namespace, cluster_scoped } = id;
     format!(

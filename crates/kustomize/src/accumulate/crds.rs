@@ -1,5 +1,5 @@
-//! `crds`: OpenAPI definitions of custom resources, whose extensions say which of their fields hold
-//! names, labels and annotations.
+//! `crds`: OpenAPI definitions of custom resources with extensions for fields that hold names, labels and
+//! annotations.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::field_spec::{self, FieldSpec};
 use crate::id::Gvk;
 use crate::transformers::Load;
 
-/// What the definitions of these files add to the fields that transformers change.
+/// The field specs from the definitions of these files.
 pub(super) fn load(files: &dyn Load, paths: &[String]) -> Result<TransformerConfig> {
     let mut all = TransformerConfig::default();
     for path in paths {
@@ -34,7 +34,7 @@ fn read(text: &[u8]) -> Result<TransformerConfig> {
     let mut all = TransformerConfig::default();
     for name in definitions.0.keys() {
         let Some(properties) = definitions.properties(name)? else { continue };
-        // Only what has the fields of an object is one; the others are parts of objects.
+        // Only definitions with the fields of an object are kinds; others are parts of objects.
         if ["kind", "apiVersion", "metadata"]
             .into_iter()
             .all(|field| properties.contains_key(field))
@@ -49,13 +49,13 @@ fn read(text: &[u8]) -> Result<TransformerConfig> {
     Ok(all)
 }
 
-/// How deep definitions may refer to each other.
+/// The maximum depth of references.
 const MAX_DEPTH: usize = 100;
 
 struct Definitions<'v>(&'v Map<String, Value>);
 
 impl<'v> Definitions<'v> {
-    /// Refuses what cannot be a definition, such as the manifest of a CRD.
+    /// Fails for anything that is not a definition, such as the manifest of a CRD.
     fn check(&self) -> Result<()> {
         for (name, definition) in self.0 {
             let parts = [Some(definition), field(definition, "Schema")];

@@ -1,4 +1,4 @@
-//! What `resources` and `components` name: files, directories, and those of other machines.
+//! Entries of `resources` and `components`: files, directories and remote ones.
 
 use super::{Accumulator, Session, Target};
 use crate::failure::{Failure, Gathered, Result};
@@ -16,7 +16,7 @@ enum Use {
 }
 
 impl<'t> Target<'t> {
-    /// Adds what each path names, tried as a file first, and reports all that cannot be added.
+    /// Adds each path, tried as a file first; reports all errors.
     pub(super) fn add_resources(
         &self,
         to: &mut Accumulator,
@@ -50,8 +50,7 @@ impl<'t> Target<'t> {
                 Ok(())
             }
             Err(_) if read::is_malformed(&no_file) => Err(no_file),
-            // Where there is a file, here or elsewhere, what is wrong with it counts; else what is wrong
-            // with the path.
+            // If the file exists, locally or remotely, its error counts; otherwise the path's.
             Err(no_directory) => {
                 let message = format!("{words}: {}", no_directory.original_message());
                 let failure = if self.loader.is_file(path) || is_url(path) {
@@ -89,7 +88,7 @@ impl<'t> Target<'t> {
         added.map_err(|failure| context("merging", failure))
     }
 
-    /// Adds what the components do, in their order.
+    /// Accumulates the components, in order.
     pub(super) fn add_components(
         &self,
         mut to: Accumulator,
@@ -164,7 +163,7 @@ impl<'t> Target<'t> {
     }
 }
 
-/// The resources of a file; no two may have one id.
+/// The resources of a file; ids must be unique.
 pub(super) fn unique(list: Vec<Resource>, session: &Session) -> Result<Resources> {
     let mut resources = Resources::default();
     for resource in list {

@@ -1,4 +1,4 @@
-//! What was read before: a base that many overlays share is parsed once, not once for each.
+//! A cache of parsed files: a base that many overlays share is parsed once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ pub(super) struct Files {
     resources: HashMap<String, Seen>,
 }
 
-/// Most files are needed once, and keeping them would cost a copy of each; what is needed again is read
-/// a second time and then kept.
+/// Most files are used once, and caching them would cost a copy; a file that is used again is parsed a second time and
+/// then cached.
 #[derive(Debug)]
 enum Seen {
     Once,
     Again(Vec<Resource>),
-    /// Read ahead, beside others; the first who asks takes it.
+    /// Parsed ahead, in parallel; the first user takes it.
     Ahead(Result<Vec<Resource>>),
 }
 
 impl Files {
-    /// The kustomization of the loader's directory, if it was read before.
+    /// The kustomization of the loader's directory, if it is cached.
     pub(super) fn kustomization(&self, loader: &Loader<'_>) -> Option<Arc<Kustomization>> {
         if !loader.is_own_tree() {
             return None;
@@ -43,7 +43,7 @@ impl Files {
         }
     }
 
-    /// The resources of a file that a kustomization names.
+    /// The resources of a file of a kustomization.
     pub(super) fn resources(&mut self, loader: &Loader<'_>, name: &str) -> Result<Vec<Resource>> {
         self.read(loader, name).map_err(|failure| {
             if !read::is_malformed(&failure) {
@@ -53,7 +53,7 @@ impl Files {
         })
     }
 
-    /// Reads the files among these names side by side. What is wrong with one is said when it is its turn.
+    /// Parses the files among these names in parallel. Errors are reported when the file is used.
     pub(super) fn read_ahead(&mut self, loader: &Loader<'_>, names: &[String], threads: usize) {
         if threads < 2 || !loader.is_own_tree() {
             return;

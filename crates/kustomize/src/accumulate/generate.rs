@@ -1,17 +1,16 @@
-//! Running the generators of a kustomization: its own ConfigMaps and Secrets, then those that objects
-//! under `generators` configure.
+//! Runs the generators of a kustomization: its ConfigMaps and Secrets, then those under `generators`.
 
 use super::{Accumulator, Session, Target, absorb};
 use crate::failure::{Failure, Gathered, Result};
 use crate::generators::Generator;
 use crate::origin::Origin;
 
-/// A generator, and what to say about where it is configured.
+/// A generator, and the position of its configuration.
 pub(super) struct Configured {
     pub(super) generator: Generator,
     pub(super) origin: Option<Origin>,
     pub(super) field: &'static str,
-    /// The place among the entries of the field, where each entry is one generator.
+    /// The index among the entries of the field, if each entry is one generator.
     pub(super) index: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! Objects under `generators`, `transformers` and `validators`: each configures one that is built in.
-//! Programs, containers and Go plugins are refused.
+//! Objects under `generators`, `transformers` and `validators`: each configures a built-in one. Programs, containers
+//! and Go plugins are errors.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::resource::Resource;
 use crate::resources::Resources;
 use crate::transformers::{self, Transformer};
 
-/// What one object configures.
+/// The configuration of one object.
 enum Plugin {
     Generator(Box<Generator>),
     Transformer(Box<dyn Transformer>),
@@ -68,7 +68,7 @@ impl Target<'_> {
         Ok(all)
     }
 
-    /// The objects that entries name or are.
+    /// The objects of entries, which are paths or inline.
     fn plugin_configs(
         &self,
         list: &[String],
@@ -115,7 +115,7 @@ impl Target<'_> {
         let failed = |failure: Failure| {
             place(failure.wrapped(format_args!("plugin {id} fails configuration")).about(&id))
         };
-        // The object as text, read again, is what the original hands over.
+        // kustomize passes the object as text, which is parsed again.
         let config_value: Value =
             config.node.marshal_json().map_err(|error| failed(error.into()))?;
         if let Some(generator) = Generator::from_config(kind, &config_value).map_err(failed)? {

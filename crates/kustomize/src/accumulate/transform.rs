@@ -1,5 +1,5 @@
-//! Running the transformers of a kustomization: those its fields stand for, in kustomize's order whatever
-//! the order of the fields, then those that objects under `transformers` configure.
+//! Runs the transformers of a kustomization: those of its fields, in kustomize's order, then those under
+//! `transformers`.
 
 use super::{Accumulator, Session, Target};
 use crate::config::TransformerConfig;
@@ -10,14 +10,14 @@ use crate::transformers::{
     Replacements, Replicas, Side, Transformer,
 };
 
-/// One transformer, and what to say about where it is configured.
+/// One transformer, and the position of its configuration.
 pub(super) struct Step {
     pub(super) transformer: Box<dyn Transformer>,
     pub(super) origin: Option<Origin>,
-    /// How many transformers of the original it stands for.
+    /// The number of kustomize's transformers that it replaces.
     pub(super) times: usize,
     pub(super) field: &'static str,
-    /// The place among the entries of the field, where each entry is one transformer.
+    /// The index among the entries of the field, if each entry is one transformer.
     pub(super) index: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// The transformers that fields stand for; all that cannot be configured are reported.
+    /// The transformers of fields; reports all configuration errors.
     fn own_transformers(&self, config: &TransformerConfig) -> Result<Vec<Step>> {
         let it = &self.kustomization;
         let mut steps = Steps { target: self, list: Vec::new(), wrong: Gathered::default() };
@@ -108,7 +108,7 @@ impl Target<'_> {
     }
 }
 
-/// The steps while they are listed.
+/// The list of transformers under construction.
 struct Steps<'a, 't> {
     target: &'a Target<'t>,
     list: Vec<Step>,

@@ -1,4 +1,4 @@
-//! What a build gives: objects as values, as text, as files.
+//! The result of a build: objects as values, as text, as files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::openapi::Schema;
 use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 
-/// Fewer objects are not worth a thread.
+/// The minimum number of objects per thread.
 const WORTH_A_THREAD: usize = 64;
 
 /// The objects of a kustomization.
@@ -29,8 +29,8 @@ struct BuiltObject {
     id: ResourceId,
 }
 
-/// An object as it is cheapest to keep: most are printed straight from their tree, and only those that
-/// kustomize's detour through text might change are values already.
+/// An object in its cheapest form: most are printed directly from their tree, and only those that kustomize's conversion
+/// through text might change are values.
 #[derive(Debug)]
 enum Content {
     Tree(Node),
@@ -61,7 +61,7 @@ impl Content {
     }
 }
 
-/// What stays of the notes that a build takes on its objects.
+/// Which build annotations are kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keeps {
     pub(super) origins: bool,
@@ -100,7 +100,7 @@ impl Build {
         });
         let mut text = texts.concat();
         if text.starts_with("---\n") {
-            // Objects are parted by lines; none stands before the first.
+            // Objects are separated by lines; there is none before the first.
             text.drain(.."---\n".len());
         }
         text
@@ -111,13 +111,12 @@ impl Build {
         self.objects.iter().map(|object| object.content.to_value())
     }
 
-    /// The objects, in order, without a copy.
+    /// The objects, in order, moved out.
     pub fn into_objects(self) -> Vec<Value> {
         self.objects.into_iter().map(|object| object.content.into_value()).collect()
     }
 
-    /// One file for each object, named as kustomize names them: after kind and name, and after the
-    /// namespace where there is more than one.
+    /// One file for each object, with kustomize's names: kind and name, and the namespace if there are several.
     pub fn to_files(&self) -> BTreeMap<String, String> {
         let ids = self.objects.iter().map(|object| object.id.effective_namespace());
         let namespaces: BTreeSet<&str> = ids.filter(|name| *name != CLUSTER_SCOPED).collect();
@@ -139,13 +138,13 @@ impl Build {
         files
     }
 
-    /// What should be written otherwise, although it was understood.
+    /// Deprecation warnings.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 }
 
-/// The object that a resource has become; the resource is used up.
+/// Converts a resource to an object.
 fn object(resource: &mut Resource, schema: &Schema, keeps: Keeps) -> Result<BuiltObject> {
     strip(resource, keeps)?;
     let id = resource.id(schema);
@@ -163,7 +162,7 @@ fn object(resource: &mut Resource, schema: &Schema, keeps: Keeps) -> Result<Buil
     Ok(BuiltObject { content: Content::Value(value), id })
 }
 
-/// Takes off what only lives during a build, and what nobody asked for.
+/// Removes build annotations, and annotations that were not requested.
 fn strip(resource: &mut Resource, keeps: Keeps) -> Result<()> {
     resource.edit_annotations(|annotations| {
         for name in annotation::OF_THE_BUILD {
@@ -178,7 +177,7 @@ fn strip(resource: &mut Resource, keeps: Keeps) -> Result<()> {
     })
 }
 
-/// Does the work on parts of a list, side by side where that pays; the results are in order.
+/// Processes parts of a list in parallel if that pays; the results are in order.
 pub(crate) fn share<T: Send, R: Send>(
     list: &mut [T],
     threads: usize,
@@ -192,7 +191,7 @@ pub(crate) fn share<T: Send, R: Send>(
     let own = parts.next();
     std::thread::scope(|scope| {
         let running: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
-        // This thread does not look on: its memory grows more cheaply than that of new threads.
+        // The current thread takes part: its memory grows more cheaply than that of new threads.
         let first = own.map(&work);
         let joined = running.into_iter().map(std::thread::ScopedJoinHandle::join);
         let rest = joined.map(|it| it.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

@@ -1,7 +1,6 @@
-//! The fields that transformers change unless a configuration says more, in the order of kustomize's
-//! sorted table.
+//! The default field specs of transformers, in the order of kustomize's sorted table.
 
-/// Group, version, kind, path, and whether the field is made where it is missing.
+/// Group, version, kind, path, and whether a missing field is created.
 pub(super) type Row = (&'static str, &'static str, &'static str, &'static str, bool);
 
 pub(super) const NAME_PREFIX: &[Row] = &[("", "", "", "metadata/name", false)];

@@ -1,12 +1,12 @@
-//! Which fields hold which objects' names.
+//! The default name references.
 
-/// Group, version, kind and path of a field that holds a name.
+/// Group, version, kind and path of a field with a name.
 type Referrer = (&'static str, &'static str, &'static str, &'static str);
 
-/// Group, version and kind of what is named.
+/// Group, version and kind that is referred to.
 type Referent = (&'static str, &'static str, &'static str);
 
-/// What is named, and where its name may stand.
+/// A kind, and the fields that refer to it.
 pub(super) const NAME_REFERENCE: &[(Referent, &[Referrer])] = &[
     (
         ("storage.k8s.io", "v1", "StorageClass"),

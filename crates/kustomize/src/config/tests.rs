@@ -4,7 +4,7 @@ use super::TransformerConfig;
 use crate::field_spec::FieldSpec;
 use crate::kind_order;
 
-/// The defaults, made anew: equal, but not the shared ones.
+/// A copy of the defaults: equal, but not the shared ones.
 fn copy() -> TransformerConfig {
     TransformerConfig::built_in()
 }
@@ -19,7 +19,7 @@ fn the_defaults_are_sorted_and_merging_them_with_themselves_changes_nothing() {
     let references = Arc::make_mut(&mut sorted.name_reference).as_mut_slice();
     kind_order::sort(references, |reference| &reference.referent);
     assert_eq!(&sorted, defaults);
-    // What the shared lists leave out.
+    // What sharing skips.
     assert_eq!(&copy().merge(&copy()).unwrap(), defaults);
     assert_eq!(&TransformerConfig::default().merge(&copy()).unwrap(), defaults);
     let counts = [

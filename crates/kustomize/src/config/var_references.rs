@@ -1,4 +1,4 @@
-//! Which fields variables are put into.
+//! The default fields with vars.
 
 /// Kind (any where empty) and path, in the order of kustomize's sorted table.
 pub(super) const VAR_REFERENCE: &[(&str, &str)] = &[

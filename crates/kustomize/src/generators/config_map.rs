@@ -1,4 +1,4 @@
-//! Makes ConfigMaps.
+//! Generates ConfigMaps.
 
 use sluice_yaml::Node;
 
@@ -8,7 +8,7 @@ use crate::failure::Result;
 use crate::resource::Resource;
 use crate::transformers::Load;
 
-/// A ConfigMap; what is no UTF-8 goes to `binaryData`.
+/// A ConfigMap; values that are not UTF-8 go to `binaryData`.
 pub(super) fn generate(arguments: &Arguments, files: &dyn Load) -> Result<Resource> {
     let mut node = object("ConfigMap", arguments)?;
     for (key, value) in key_values::load(arguments, files)? {
@@ -23,7 +23,7 @@ pub(super) fn generate(arguments: &Arguments, files: &dyn Load) -> Result<Resour
     finish(node, arguments)
 }
 
-/// Puts a value under a key of a data map, which is made where it is missing.
+/// Sets a key of a data map, which is created if missing.
 pub(super) fn put(node: &mut Node, map: &str, key: &str, value: Node) -> Result<()> {
     match access::lookup_create(node, &[map], Kind::Mapping)? {
         Some(data) => access::set(data, key, value),

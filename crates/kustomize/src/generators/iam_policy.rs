@@ -1,10 +1,10 @@
-//! Makes a ServiceAccount that is bound to an account of a cloud.
+//! Generates a ServiceAccount that is bound to a cloud account.
 
 use crate::decode::Fields;
 use crate::failure::{Failure, Result};
 use crate::resource::Resource;
 
-/// Which account, and which object stands for it.
+/// The cloud account, and the ServiceAccount.
 #[derive(Debug, Clone)]
 pub(crate) struct IamPolicy {
     cloud: String,
@@ -32,7 +32,7 @@ impl IamPolicy {
         if cloud != "gke" {
             return Err(Failure::new(format!("cloud provider {cloud} not supported yet")));
         }
-        // The values are put into YAML as they are, so that they can be more than texts.
+        // The values are inserted into YAML as they are, so that they may be more than strings.
         let mut text = format!(
             "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  annotations:\n    \
              iam.gke.io/gcp-service-account: {account}@{project}.iam.gserviceaccount.com\n  \

@@ -1,4 +1,4 @@
-//! Keys and values for ConfigMaps and Secrets: from files of lines, from literals, from files.
+//! Keys and values of ConfigMaps and Secrets: from env files, literals and files.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::transformers::Load;
 
 type Pair = (String, Vec<u8>);
 
-/// Everything that the generator names; a key must not come twice.
+/// All pairs of the generator; keys must be unique.
 pub(super) fn load(arguments: &Arguments, files: &dyn Load) -> Result<BTreeMap<String, Vec<u8>>> {
     let pairs = pairs(arguments, files).map_err(|failure| failure.context("loading KV pairs"))?;
     let mut all = BTreeMap::new();
@@ -49,7 +49,7 @@ fn pairs(arguments: &Arguments, files: &dyn Load) -> Result<Vec<Pair>> {
     Ok(all)
 }
 
-/// `key=value`, the value without the quotes around it.
+/// Parses `key=value`; quotes around the value are removed.
 fn literal(source: &str) -> Result<Pair> {
     match source.split_once('=') {
         Some((key, value)) if !key.is_empty() => {
@@ -68,7 +68,7 @@ fn without_quotes(text: &str) -> &str {
     text
 }
 
-/// `path`, whose last part is the key, or `key=path`.
+/// Parses `path`, with the last part as the key, or `key=path`.
 fn file(source: &str, files: &dyn Load) -> Result<Pair> {
     let (key, path) = match source.split_once('=') {
         None => (last_part(source), source),
@@ -94,7 +94,7 @@ fn file(source: &str, files: &dyn Load) -> Result<Pair> {
     Ok((key.to_owned(), content.into_owned()))
 }
 
-/// The last part of a path as Go's `path.Base` gives it.
+/// The last part of a path, as in Go's `path.Base`.
 fn last_part(path: &str) -> &str {
     let path_without = path.trim_end_matches('/');
     match path_without {
@@ -104,8 +104,8 @@ fn last_part(path: &str) -> &str {
     }
 }
 
-/// The pairs of a file with one `KEY=value` a line. Nothing is unquoted, and a key without `=` has an
-/// empty value.
+/// The pairs of an env file: one `KEY=value` per line. Quotes are kept, and a key without `=` has an empty
+/// value.
 fn lines(content: &[u8]) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     for (index, line) in scan(content).enumerate() {
@@ -127,10 +127,10 @@ fn lines(content: &[u8]) -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// The longest line Go's scanner takes; it stops there without a word.
+/// The maximum line length of Go's scanner, which stops there silently.
 const LONGEST: usize = 64 * 1024;
 
-/// Lines as Go's `bufio.Scanner` gives them: without a carriage return, and none after a line too long.
+/// Lines as in Go's `bufio.Scanner`: without a carriage return, and none after a line that is too long.
 fn scan(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = content.split_inclusive(|&byte| byte == b'\n');
     lines.take_while(|line| line.len() < LONGEST).map(|line| {

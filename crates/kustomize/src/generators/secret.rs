@@ -1,4 +1,4 @@
-//! Makes Secrets.
+//! Generates Secrets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use crate::transformers::Load;
 /// The longest line of base64.
 const LINE: usize = 70;
 
-/// A Secret, `Opaque` unless it says otherwise.
+/// A Secret, `Opaque` by default.
 pub(super) fn generate(arguments: &Arguments, kind: &str, files: &dyn Load) -> Result<Resource> {
     let mut node = object("Secret", arguments)?;
     let kind = if kind.is_empty() { "Opaque" } else { kind };
@@ -26,7 +26,7 @@ pub(super) fn generate(arguments: &Arguments, kind: &str, files: &dyn Load) -> R
     finish(node, arguments)
 }
 
-/// Base64 in lines, each ended by a line break; a short one is a line without.
+/// Base64 in lines, each with a newline; a short value has none.
 pub(super) fn base64_lines(bytes: &[u8]) -> String {
     let text = STANDARD.encode(bytes);
     if text.len() < LINE {

@@ -1,5 +1,5 @@
-//! Fields about Helm charts: they are read as strictly as all others, so that a misspelt one is told, but
-//! charts are never inflated.
+//! Fields for Helm charts: decoded strictly, so that misspelt ones are reported, but charts are never
+//! inflated.
 
 use crate::decode::Fields;
 use crate::failure::Result;
@@ -31,7 +31,7 @@ const OLD_TEXTS: [&str; 11] = [
     "releaseNamespace",
 ];
 
-/// Whether the kustomization wants charts inflated.
+/// Whether the kustomization has charts to inflate.
 pub(super) fn has_charts(fields: &Fields<'_>) -> Result<bool> {
     fields.object("helmGlobals", "HelmGlobals", |globals| {
         globals.text("chartHome")?;

@@ -1,6 +1,6 @@
-//! Paths as Go's `filepath` sees them on Unix; nothing here looks at files.
+//! Paths as in Go's `filepath` on Unix, without access to files.
 
-/// The shortest path that means the same, `.` for nothing.
+/// The clean path, `.` if empty.
 pub(crate) fn clean(path: &str) -> String {
     let is_absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn clean(path: &str) -> String {
     }
 }
 
-/// A path below another, clean; nothing where both are nothing.
+/// A path below another, clean; empty if both are.
 pub(crate) fn join(above: &str, below: &str) -> String {
     match (above.is_empty(), below.is_empty()) {
         (true, true) => String::new(),
@@ -43,7 +43,7 @@ pub(crate) fn parent(path: &str) -> &str {
     }
 }
 
-/// Whether the directory is `above` or lies below it.
+/// Whether the directory is `above` or below it.
 pub(crate) fn is_within(directory: &str, above: &str) -> bool {
     above == "/"
         || directory

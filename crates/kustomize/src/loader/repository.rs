@@ -1,15 +1,15 @@
-//! Paths that name a Git repository and a directory in it.
+//! Paths that refer to a Git repository and a directory in it.
 
 /// A directory of a Git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// What to clone.
+    /// The URL to clone.
     pub url: String,
-    /// The directory in it, relative to its top.
+    /// The directory, relative to the root.
     pub path: String,
-    /// The branch, tag or commit; the default branch where it is empty.
+    /// The branch, tag or commit; the default branch if empty.
     pub reference: String,
-    /// Whether submodules are wanted.
+    /// Whether to clone submodules.
     pub submodules: bool,
     /// The path as it was written.
     pub written: String,
@@ -18,7 +18,7 @@ pub struct Repository {
 const SCHEMES: [&str; 4] = ["ssh://", "https://", "http://", "file://"];
 
 impl Repository {
-    /// Reads a path; nothing where it names no repository, and so is a path of the file tree.
+    /// Parses a path; `None` if it is not a repository, and so a path of the file tree.
     pub(crate) fn parse(written: &str) -> Option<Self> {
         if written.starts_with('/') {
             return None;
@@ -40,7 +40,7 @@ impl Repository {
     }
 }
 
-/// The host with scheme and user, and what follows it.
+/// The host with scheme and user, and the rest.
 fn split_host(location: &str) -> Option<(String, &str)> {
     let rest = without_prefix(location, "git::").unwrap_or(location);
     let found = SCHEMES.iter().find_map(|scheme| Some((*scheme, without_prefix(rest, scheme)?)));
@@ -97,7 +97,7 @@ fn split_user(text: &str) -> (&str, &str) {
     }
 }
 
-/// The repository and the directory in it: by a mark in the path, else after organisation and name.
+/// The repository and the directory in it: split at a delimiter in the path, else after organisation and name.
 fn split_path(rest: &str, is_file: bool) -> Option<(&str, &str)> {
     if let Some(found) = rest.find("_git/") {
         let start = found + "_git/".len();
@@ -141,7 +141,7 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             match (unescape(name), unescape(value)) {
                 (Some(name), Some(value)) if !pair.contains(';') => pairs.push((name, value)),
-                // Go takes nothing of a query that is wrong.
+                // Go ignores an invalid query as a whole.
                 _ => return default,
             }
         }
@@ -156,7 +156,7 @@ impl Query {
     }
 }
 
-/// Undoes the escaping of a query; nothing where it is wrong.
+/// Unescapes a query; `None` if it is invalid.
 fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,4 +1,4 @@
-//! `$patch`: what a patch says about itself. Reading it takes it out of the patch.
+//! `$patch` directives. Reading one removes it from the patch.
 
 use sluice_yaml::{Content, Node, SequenceIndent};
 
@@ -27,7 +27,7 @@ impl Directive {
     }
 }
 
-/// Takes the directive out of a patch.
+/// Removes the directive from a patch.
 pub(super) fn take(patch: &mut Node) -> Result<Directive> {
     match kind(patch) {
         Kind::Mapping => of_mapping(patch),
@@ -52,8 +52,8 @@ fn of_mapping(patch: &mut Node) -> Result<Directive> {
     Ok(directive)
 }
 
-/// The directive of a list is its first item that has one, unless that item says more: then it is about
-/// the item.
+/// The directive of a list is its first item with only a directive; with further fields it is about the
+/// item.
 fn of_sequence(patch: &mut Node) -> Result<Directive> {
     let first = patch.items().iter().find_map(|item| Some((item, field(item, KEY)?)));
     let Some((item, value)) = first else { return Ok(Directive::Merge) };
@@ -62,7 +62,7 @@ fn of_sequence(patch: &mut Node) -> Result<Directive> {
     }
     let text = raw(value).to_owned();
     let directive = Directive::read(&text).map_err(|wrong| wrong.at(value.position))?;
-    // Items that carry the same directive go with it.
+    // Other items with the same directive are removed too.
     if let Content::Sequence { items, .. } = &mut patch.content {
         items.retain(|item| {
             let is_directive = || matches(item, &[KEY], std::slice::from_ref(&text));

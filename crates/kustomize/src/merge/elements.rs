@@ -1,7 +1,7 @@
-//! Lists of items that are told apart by fields: kyaml's way to find, set and delete them.
+//! Associative lists: kyaml's way to find, set and delete items by keys.
 //!
-//! A list is a list of places in a [`Store`], because in kyaml lists share their items: an item of the
-//! target that a patch changed is in the result by reference, sometimes twice.
+//! A list consists of positions in a [`Store`], because in kyaml lists share their items: an item of the target that a
+//! patch changed is in the result by reference, sometimes twice.
 
 use sluice_yaml::Node;
 
@@ -17,11 +17,11 @@ pub(super) struct Store {
     nodes: Vec<Node>,
 }
 
-/// The place of an item.
+/// The position of an item.
 pub(super) type Place = usize;
 
 impl Store {
-    /// Takes items in.
+    /// Adds items.
     pub(super) fn extend(&mut self, items: Vec<Node>) -> Vec<Place> {
         let start = self.nodes.len();
         self.nodes.extend(items);
@@ -41,14 +41,14 @@ impl Store {
         self.nodes.get_mut(place).expect("places come from the store")
     }
 
-    /// Two items that are not the same.
+    /// Two distinct items.
     pub(super) fn pair_mut(&mut self, first: Place, second: Place) -> (&mut Node, &mut Node) {
         let [first, second] =
             self.nodes.get_disjoint_mut([first, second]).expect("places differ and are stored");
         (first, second)
     }
 
-    /// The items of a list; an item that is in it more than once is copied.
+    /// The items of a list; an item that occurs more than once is copied.
     pub(super) fn take(mut self, list: &[Place]) -> Vec<Node> {
         let mut uses = vec![0_usize; self.nodes.len()];
         for place in list {
@@ -63,8 +63,8 @@ impl Store {
         items
     }
 
-    /// The first item of `list` whose fields `keys` have these `values`; with an empty key, the first
-    /// item that is this scalar.
+    /// The first item of `list` with these `values` in the fields `keys`; with an empty key, the first item that is this
+    /// scalar.
     pub(super) fn find(&self, list: &[Place], keys: &[&str], values: &[&str]) -> Option<Place> {
         let is_it = |place: &&Place| {
             let node = self.get(**place);
@@ -82,9 +82,8 @@ impl Store {
         list.iter().find(is_it).copied()
     }
 
-    /// Replaces the items that match by `element`, or adds it; without one, deletes them. Items that hold
-    /// nothing are dropped on the way, and without values everything is: kyaml takes every item for one
-    /// that is to go.
+    /// Replaces the matching items by `element`, or adds it; without one, deletes them. Empty items are dropped on the way.
+    /// Without values all items are dropped: kyaml matches every item then.
     pub(super) fn set(
         &self,
         list: &mut Vec<Place>,
@@ -124,7 +123,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes sure that an item has the field that tells it apart.
+    /// Sets a missing key field of an item.
     pub(super) fn set_key(&mut self, place: Place, key: &str, value: &str) -> Result<()> {
         let node = self.get_mut(place);
         if field(node, key).is_some() || value.is_empty() {
@@ -148,8 +147,8 @@ impl Store {
     }
 }
 
-/// Whether an item that is not null has these fields. An empty value stands for any; where there are
-/// fewer values than keys, the last comparison counts for the rest.
+/// Whether an item that is not null has these fields. An empty value matches any; with fewer values than keys, the last
+/// comparison counts for the rest.
 pub(super) fn matches(node: &Node, keys: &[&str], values: &[String]) -> Result<bool> {
     let mut matched = false;
     for (index, key) in keys.iter().enumerate() {

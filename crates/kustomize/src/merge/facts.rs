@@ -1,4 +1,4 @@
-//! What kyaml asks of nodes. It looks at the tag a node carries, not at what the node would resolve to.
+//! Properties of nodes as kyaml sees them: by the tag of a node, not by its resolved type.
 
 use sluice_yaml::{Content, Node, ScalarStyle, SequenceIndent, is_special_in_yaml_1_1};
 
@@ -6,7 +6,7 @@ use crate::access::is_empty;
 pub(super) use crate::access::{is_null, untagged};
 use crate::failure::Failure;
 
-/// The sort of a node.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Mapping,
@@ -35,7 +35,7 @@ pub(super) fn kind(node: &Node) -> Kind {
     }
 }
 
-/// The text of a scalar, the name of an alias; nothing for a collection.
+/// The text of a scalar, the name of an alias; empty for a collection.
 pub(super) fn raw(node: &Node) -> &str {
     match &node.content {
         Content::Scalar { value, .. } | Content::Alias(value) => value,
@@ -53,12 +53,12 @@ pub(super) fn field<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
     node.fields().iter().find(|(key, _)| raw(key) == name).map(|(_, value)| value)
 }
 
-/// The text of a field; nothing where it is missing or holds nothing.
+/// The text of a field; `None` if it is missing or empty.
 pub(super) fn field_text<'n>(node: &'n Node, name: &str) -> &'n str {
     field(node, name).filter(|value| !is_empty(value)).map_or("", raw)
 }
 
-/// Quotes a plain text that YAML 1.1 would take for something else, as kyaml does with what it sets.
+/// Quotes a plain string that YAML 1.1 would parse as another type, like kyaml's setters.
 pub(super) fn quote_if_special(node: &mut Node) {
     let text = node.tag == "!!str" || node.tag.is_empty();
     if let Content::Scalar { value, style: style @ ScalarStyle::Plain } = &mut node.content
@@ -70,8 +70,7 @@ pub(super) fn quote_if_special(node: &mut Node) {
     }
 }
 
-/// Writes `node` the way `model` is written. The ways of scalars and of collections have nothing in
-/// common.
+/// Copies the style of `model` to `node`. The styles of scalars and of collections are separate.
 pub(super) fn take_style(node: &mut Node, model: &Node) {
     let flow = match &model.content {
         Content::Sequence { flow, .. } | Content::Mapping { flow, .. } => *flow,
@@ -90,7 +89,7 @@ pub(super) fn take_style(node: &mut Node, model: &Node) {
     node.tagged = model.tagged;
 }
 
-/// Gives `node` the comments that `from` has.
+/// Copies the comments of `from` to `node`.
 pub(super) fn take_comments(node: &mut Node, from: &Node) {
     if from.comments.is_none() {
         return;

@@ -1,10 +1,9 @@
-//! Lists whose items are told apart: by fields that the schema names, or by their text.
+//! Associative lists: items are identified by the schema's merge keys, or by their text.
 //!
-//! Each item has a row: the values of its keys. Both sides' rows are put in order, the items of each row
-//! are merged, and the results are put together with what the target had. `regular.rs` does that for
-//! lists where every item has all keys and no row comes twice; `general.rs` for all others, the way kyaml
-//! does it: there, each step goes through the whole list, and what it does to items without keys has to be
-//! read to be believed.
+//! Each item has a row: the values of its keys. The rows of both sides are ordered, the items of each row are merged, and
+//! the results are joined with the target's items. `regular.rs` does that for lists where every item has all keys and
+//! no row occurs twice; `general.rs` for all others, step by step like kyaml: there, each step scans the whole list, and
+//! items without keys are treated in surprising ways.
 
 mod general;
 mod regular;
@@ -21,14 +20,14 @@ use super::{ListIncrease, Path, Walker, raw};
 use crate::failure::{Failure, Result};
 use crate::openapi::SchemaRef;
 
-/// The one key that is guessed.
+/// The key that is assumed without a schema.
 const GUESSED_KEY: &str = "name";
 
-/// A merge of two lists under way.
+/// A merge of two lists.
 struct Lists {
     store: Store,
     target: Vec<Place>,
-    /// None where the patch has no list, or where its list has become the target's.
+    /// `None` if the patch has no list, or if its list has become the target's.
     patch: Option<Vec<Place>>,
     /// Whether the target's list is the patch's.
     same: bool,
@@ -101,7 +100,7 @@ impl<'s> Walker<'s> {
         Ok(outcome)
     }
 
-    /// Merges the items of one row and gives what came of it, where that is anything.
+    /// Merges the items of one row; returns the result, if any.
     fn element(
         &self,
         lists: &mut Lists,
@@ -130,7 +129,7 @@ impl<'s> Walker<'s> {
     }
 }
 
-/// Which side a list is taken from.
+/// The side that a list comes from.
 fn choose(sources: &mut Sources<'_>) -> Result<Outcome> {
     if sources.target().is_none_or(is_null) {
         return Ok(if sources.patch().is_some() { Outcome::Patch } else { Outcome::Cleared });
@@ -154,7 +153,7 @@ fn has_guessed_key(item: &Node) -> bool {
     item.fields().iter().any(|(key, _)| raw(key) == GUESSED_KEY)
 }
 
-/// Makes sure that a list without a schema can be merged by the guessed key.
+/// Checks that a list without a schema can be merged by the assumed key.
 fn guess_key(sources: &Sources<'_>, path: Path<'_>) -> Result<()> {
     let mut guessed = false;
     for list in sources.present().filter(|list| !list.items().is_empty()) {

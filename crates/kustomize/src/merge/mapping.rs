@@ -1,4 +1,4 @@
-//! Mappings: field by field, in the order of their names.
+//! Mappings: field by field, sorted by name.
 
 use sluice_yaml::{Content, Node, ScalarStyle};
 
@@ -36,7 +36,7 @@ impl<'s> Walker<'s> {
         Ok(if was_same { Outcome::Target } else { outcome })
     }
 
-    /// Merges the fields of `patch` into `target`; `same` tells that the target is the patch's own.
+    /// Merges the fields of `patch` into `target`; `same` means that both are the same node.
     fn fields(
         &self,
         target: &mut Node,
@@ -88,8 +88,7 @@ impl<'s> Walker<'s> {
                     }
                     continue;
                 }
-                // The patch keeps its own, written in the new way: an item of a list can be merged more
-                // than once.
+                // The patch keeps its own value in the new style: a list item can be merged more than once.
                 Outcome::Patch => new.map(|new| {
                     quote_if_special(new);
                     if let Some(old) = old.as_deref().filter(|_| !is_null(new)) {
@@ -128,17 +127,17 @@ impl<'s> Walker<'s> {
     }
 }
 
-/// Which side a mapping is taken from.
+/// The side that a mapping comes from.
 fn choose(sources: &mut Sources<'_>) -> Result<Outcome> {
     if sources.target().is_none_or(is_null) {
         if let Some(patch) = sources.patch_mut() {
-            // What a patch adds cannot say anything wrong.
+            // A value that a patch adds cannot have an invalid directive.
             return Ok(match directive::take(patch) {
                 Ok(Directive::Delete) => Outcome::Cleared,
                 _ => Outcome::Patch,
             });
         }
-        // A null that somebody wrote stays; one that is only a missing value does not.
+        // An explicit null stays; a missing value does not.
         let written = sources.target().map(raw).filter(|text| !text.is_empty());
         return Ok(written.map_or(Outcome::Cleared, |text| Outcome::KeptNull(text.to_owned())));
     }
@@ -153,8 +152,8 @@ fn choose(sources: &mut Sources<'_>) -> Result<Outcome> {
     })
 }
 
-/// Where the fields of each name stand in the target and in the patch, in the order of the names. Of
-/// fields with the same name only the first counts.
+/// The positions of the fields of each name in target and patch, sorted by name. Of duplicate fields only the first
+/// counts.
 fn pairs(target: &Node, patch: Option<&Node>) -> Vec<(Option<usize>, Option<usize>)> {
     let mut names: Vec<(&str, bool, usize)> = Vec::new();
     for (is_patch, node) in [(false, Some(target)), (true, patch)] {

@@ -1,26 +1,26 @@
-//! The two sides of a merge at one place of the tree.
+//! The two sides of a merge at one node.
 
 use sluice_yaml::Node;
 
 use super::facts::{Kind, is_null, kind, take_comments, take_style, wrong_kind};
 use crate::failure::Result;
 
-/// What there is to merge.
+/// The values to merge.
 pub(super) enum Sources<'n> {
     Neither,
-    /// Only the target has it.
+    /// Only the target has a value.
     Target(&'n mut Node),
-    /// Only the patch has it.
+    /// Only the patch has a value.
     Patch(&'n mut Node),
     Both(&'n mut Node, &'n mut Node),
-    /// The patch's value has become the target's: kyaml merges such a value with itself, which is how
-    /// the directives inside it are carried out.
+    /// The patch's value has become the target's: kyaml merges such a value with itself, which executes the directives in
+    /// it.
     Same(&'n mut Node),
 }
 
-/// What came of it.
+/// The result.
 pub(super) enum Outcome {
-    /// Nothing is to be there.
+    /// No value.
     Cleared,
     /// The target's value, changed in place; for [`Sources::Same`], the one value.
     Target,
@@ -28,7 +28,7 @@ pub(super) enum Outcome {
     Patch,
     /// A new value.
     Made(Node),
-    /// A null of the target, written like this, that stays although nulls are cleared.
+    /// A null of the target, in this form, that stays although nulls are removed.
     KeptNull(String),
 }
 
@@ -63,13 +63,13 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Those that are there and not null, the target first.
+    /// The values that are neither absent nor null, the target first.
     pub(super) fn present(&self) -> impl Iterator<Item = &Node> {
         let patch = if matches!(self, Self::Same(_)) { None } else { self.patch() };
         self.target().into_iter().chain(patch).filter(|node| !is_null(node))
     }
 
-    /// Refuses values of another kind.
+    /// Fails for values of another kind.
     pub(super) fn expect(&self, expected: Kind) -> Result<()> {
         match self.present().find(|node| kind(node) != expected) {
             Some(other) => Err(wrong_kind(expected, other)),
@@ -77,7 +77,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// Carries comments, and the way an empty collection is to be written, over to the target.
+    /// Copies comments, and the style of an empty collection, to the target.
     pub(super) fn carry_over(&mut self) {
         if let Self::Both(target, patch) = self {
             take_comments(target, patch);
@@ -92,7 +92,7 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// The patch's value in the place of the target's.
+    /// The patch's value replaces the target's.
     pub(super) fn with_patch_as_target(self) -> Self {
         match self {
             Self::Patch(patch) | Self::Both(_, patch) => Self::Same(patch),

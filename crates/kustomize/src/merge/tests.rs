@@ -1,4 +1,4 @@
-//! What the recorded answers do not show: objects, and the cost of long lists.
+//! What recorded cases do not cover: objects, and the cost of long lists.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ fn a_failure_names_its_place() {
     assert_eq!(place.map(|place| (place.line, place.column)), Some((2, 3)));
 }
 
-/// Each step of kyaml goes through the whole list; 20,000 items would take it minutes.
+/// Each step of kyaml scans the whole list; 20,000 items would take it minutes.
 #[test]
 fn long_lists_are_merged_in_one_pass() {
     let list = |from: usize| {

@@ -1,4 +1,4 @@
-//! Schemas that are not recorded: of the field `openapi`, of comments and of custom resource definitions.
+//! Schemas that are not recorded: of the field `openapi`, of comments and of CRDs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ pub(super) struct Definitions {
     pub(super) namespaced: BTreeMap<(String, String), bool>,
 }
 
-/// What merging needs to know about a value.
+/// The parts of a schema that merging needs.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Shape {
-    /// Stands for the whole schema where it can be followed.
+    /// A reference that replaces the whole schema if it can be resolved.
     pub(super) reference: Option<String>,
     fields: BTreeMap<String, Arc<Shape>>,
     values: Option<Arc<Shape>>,
@@ -28,7 +28,7 @@ pub(super) struct Shape {
 }
 
 impl Definitions {
-    /// Reads a Swagger document in JSON or YAML.
+    /// Parses a Swagger document in JSON or YAML.
     pub(super) fn read(content: &[u8]) -> Result<Self> {
         let wrong = |problem: String| Failure::new(format!("invalid schema file: {problem}"));
         let document = if content.first().is_none_or(|first| *first == b'{') {
@@ -68,7 +68,7 @@ static NULL: Value = Value::Null;
 
 const KINDS: &str = "x-kubernetes-group-version-kind";
 
-/// The fields of a member that may be missing; none where it is no object.
+/// The fields of an optional member; none if it is not an object.
 fn members<'v>(
     object: &'v Map<String, Value>,
     name: &str,
@@ -81,7 +81,7 @@ fn members<'v>(
     Some(members.into_iter().flatten())
 }
 
-/// `apiVersion` and `kind` of each entry; what is not an object is passed over.
+/// `apiVersion` and `kind` of each entry; others are skipped.
 fn kinds(extension: &Value) -> Option<Vec<(String, String)>> {
     let entries = match extension {
         Value::Array(entries) => entries.as_slice(),
@@ -101,7 +101,7 @@ fn kinds(extension: &Value) -> Option<Vec<(String, String)>> {
 }
 
 impl Shape {
-    /// Reads a JSON schema; none where kyaml would stop.
+    /// Parses a JSON schema; `None` where kyaml would stop.
     pub(super) fn read(schema: &Value) -> Option<Self> {
         let schema = match schema {
             Value::Object(schema) => schema,
@@ -135,7 +135,7 @@ impl Shape {
         Some(shape)
     }
 
-    /// Reads the schema of a custom resource: lists are merged where the API server merges them.
+    /// Parses the schema of a custom resource: lists are merged where the API server merges them.
     pub(super) fn read_structural(schema: &Value) -> Self {
         let child = |name: &str| {
             let child = schema.get(name).filter(|child| child.is_object());
@@ -160,16 +160,16 @@ impl Shape {
         shape
     }
 
-    /// Reads the schema that a comment holds, if it holds one.
+    /// Parses the schema in a comment, if it has one.
     pub(super) fn read_comment(comment: &str) -> Option<Self> {
         let text = comment.trim_start_matches('#');
         if !text.trim_start().starts_with('{') {
             return None;
         }
-        // kyaml keeps what it read before it stumbled over the next line of the comment.
+        // kyaml keeps what it parsed before the error in the next line of the comment.
         let schema: Value = serde_json::Deserializer::from_str(text).into_iter().next()?.ok()?;
         let members = schema.as_object().filter(|members| !members.is_empty())?;
-        // The short hand of setters stands for a reference.
+        // The shorthand of setters is a reference.
         if let Some(Value::String(setter)) = members.get("$openapi")
             && !setter.is_empty()
             && members.values().all(Value::is_string)

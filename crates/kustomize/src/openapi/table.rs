@@ -1,11 +1,11 @@
-//! The recorded OpenAPI documents: read lazily, line by line, and shared by all builds.
+//! The recorded OpenAPI documents: parsed lazily, line by line, and shared by all builds.
 //!
-//! The format is that of `conformance/kustomize/openapi`, which records them. Only the starts of lines are
-//! found at first use; a schema is taken apart when somebody asks for one of its fields.
+//! The format is that of `conformance/kustomize/openapi`, which records them. At first use only the starts of lines are
+//! found; a schema is parsed when one of its fields is needed.
 
 use std::sync::{LazyLock, OnceLock};
 
-/// Kubernetes 1.21.2, which is what kustomize merges by.
+/// Kubernetes 1.21.2, which kustomize uses.
 pub(super) static KUBERNETES: LazyLock<Table> =
     LazyLock::new(|| Table::new(include_str!("../../data/openapi-kubernetes-1.21.2.txt")));
 
@@ -16,13 +16,13 @@ pub(super) static KUSTOMIZE: LazyLock<Table> =
 /// Schemas by number, and the number of each kind's schema.
 pub(super) struct Table {
     schemas: Vec<(&'static str, OnceLock<Record>)>,
-    /// How many of the schemas are definitions; those come first, sorted by name.
+    /// The number of definitions; they come first, sorted by name.
     definitions: usize,
-    /// Version, kind, number of the schema and scope of each kind, sorted.
+    /// Version, kind, schema number and scope of each kind, sorted.
     kinds: Vec<[&'static str; 4]>,
 }
 
-/// What merging needs to know about a value.
+/// The parts of a schema that merging needs.
 #[derive(Default)]
 pub(super) struct Record {
     pub(super) definition: &'static str,
@@ -69,7 +69,7 @@ impl Table {
         self.columns(api_version, kind)?.0.parse().ok()
     }
 
-    /// Whether the objects of a kind live in namespaces.
+    /// Whether a kind is namespaced.
     pub(super) fn namespaced(&self, api_version: &str, kind: &str) -> Option<bool> {
         match self.columns(api_version, kind)?.1 {
             "n" => Some(true),

@@ -1,7 +1,7 @@
-//! Who may be meant by a name: everything that was renamed, found by what it was called.
+//! The index of renamed objects, by current and former names.
 //!
-//! Names, kinds and namespaces are numbers here, so that a question costs no copy; a name that nothing
-//! ever had is not even a number.
+//! Names, kinds and namespaces are interned as numbers, so that a lookup costs no copy; an unknown name has no
+//! number.
 
 use std::collections::HashMap;
 
@@ -14,11 +14,11 @@ use crate::resources::Resources;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Symbol(u32);
 
-/// An object, apart from its content.
+/// An object without its content.
 #[derive(Debug)]
 pub(super) struct Candidate {
     position: usize,
-    /// Who it is now.
+    /// The current id.
     pub(super) id: ResourceId,
     namespace: Symbol,
     effective_namespace: Symbol,
@@ -31,8 +31,8 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether prefixes and suffixes were put on both in the same places. The coarse question takes none
-    /// for any.
+    /// Whether the same prefixes and suffixes were added to both. The coarse comparison accepts none for
+    /// any.
     pub(super) fn is_in_context_of(&self, other: &Self, is_coarse: bool) -> bool {
         let fits = |ours: &[String], others: &[String]| {
             is_coarse && (ours.is_empty() || others.is_empty()) || have_same_end(ours, others)
@@ -40,7 +40,7 @@ impl Candidate {
         fits(&self.prefixes, &other.prefixes) && fits(&self.suffixes, &other.suffixes)
     }
 
-    /// Whether it had a kind that the selector selects.
+    /// Whether it had a kind that the selector matches.
     fn was(&self, selector: &Gvk, kind: Option<Symbol>) -> bool {
         let selects = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
         selects(&selector.group, &self.id.gvk.group)
@@ -49,7 +49,7 @@ impl Candidate {
     }
 }
 
-/// Whether the shorter list is the end of the longer one; an empty one only is of an empty one.
+/// Whether the shorter list is a suffix of the longer one; an empty one only of an empty one.
 fn have_same_end(ours: &[String], others: &[String]) -> bool {
     if ours.is_empty() || others.is_empty() {
         return ours.is_empty() && others.is_empty();
@@ -57,44 +57,44 @@ fn have_same_end(ours: &[String], others: &[String]) -> bool {
     ours.ends_with(others) || others.ends_with(ours)
 }
 
-/// Where the object that is meant may be.
+/// The namespaces to search.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope<'q> {
-    /// Where the referrer can reach.
+    /// Those that the referrer can reach.
     Any,
-    /// In the namespace that stands beside the name: one that objects had at first, or have now.
+    /// The namespace beside the name: an original or a current one.
     Namespace(&'q str),
 }
 
-/// Who is meant?
+/// A lookup.
 pub(super) struct Question<'q> {
-    /// The name it had.
+    /// The former name.
     pub(super) name: &'q str,
-    /// The kind it had.
+    /// The former kind.
     pub(super) referent: &'q Gvk,
-    /// The kind it had, as the field beside the name says.
+    /// The former kind, from the field beside the name.
     pub(super) role: Option<&'q Gvk>,
     pub(super) scope: Scope<'q>,
     pub(super) referrer: &'q Candidate,
-    /// Namespaces whose service accounts the referrer may name.
+    /// Namespaces with service accounts that the referrer may refer to.
     pub(super) account_namespaces: &'q [Symbol],
 }
 
-/// All objects, by what they were called.
+/// All objects, by former names.
 #[derive(Debug)]
 pub(super) struct Candidates {
     symbols: HashMap<String, Symbol>,
     list: Vec<Candidate>,
-    /// By a name and a kind it had; every kind is also under the empty one. Positions ascend.
+    /// By a former name and kind; every kind is also under the empty one. Positions ascend.
     named: HashMap<(Symbol, Symbol), Vec<usize>>,
-    /// The same, and in the namespace that now counts.
+    /// The same, in the current effective namespace.
     near: HashMap<(Symbol, Symbol, Symbol), Vec<usize>>,
-    /// How many objects came from a namespace and are in another now: as it counts, and as it is written.
+    /// The number of objects that moved from one namespace to another: by effective and by written namespace.
     moved: HashMap<(Symbol, Symbol), usize>,
     moved_as_written: HashMap<(Symbol, Symbol), usize>,
-    /// How many came from a namespace.
+    /// The number of objects from a namespace.
     came: HashMap<Symbol, usize>,
-    /// The empty text: any kind, and no namespace.
+    /// The empty string: any kind, and no namespace.
     empty: Symbol,
     cluster_scoped: Symbol,
     default_namespace: Symbol,
@@ -134,7 +134,7 @@ impl Candidates {
         symbol
     }
 
-    /// The number of a text, if any object has it anywhere.
+    /// The number of a string, if any object has it.
     pub(super) fn symbol(&self, text: &str) -> Option<Symbol> {
         self.symbols.get(text).copied()
     }
@@ -143,7 +143,7 @@ impl Candidates {
         self.list.get(position)
     }
 
-    /// What the object was at first.
+    /// The original id of the object.
     pub(super) fn original_gvk(&self, position: usize) -> Gvk {
         let Some(candidate) = self.list.get(position) else { return Gvk::default() };
         Gvk { kind: candidate.original_kind.clone(), ..candidate.id.gvk.clone() }
@@ -201,7 +201,7 @@ impl Candidates {
         *self.moved_as_written.entry((from, candidate.namespace)).or_default() += 1;
     }
 
-    /// Follows an object whose content changed; says whether its id did.
+    /// Updates an object; returns whether its id changed.
     pub(super) fn follow(&mut self, position: usize, resource: &Resource, schema: &Schema) -> bool {
         let is_same = self.list.get(position).is_some_and(|candidate| {
             let id = resource.id(schema);
@@ -240,7 +240,7 @@ impl Candidates {
         true
     }
 
-    /// Everything that fits, in the order of the build.
+    /// All matches, in the order of the build.
     pub(super) fn find(&self, question: &Question<'_>) -> Vec<&Candidate> {
         let Some(name) = self.symbol(question.name) else { return Vec::new() };
         let Some(kind) = self.symbol(&question.referent.kind) else { return Vec::new() };
@@ -268,8 +268,8 @@ impl Candidates {
         self.reachable(name, kind, question).into_iter().filter(fits).collect()
     }
 
-    /// What had the name and the kind, as far as the referrer can reach: what is outside namespaces, what
-    /// is in its own, and service accounts of the namespaces it names.
+    /// Objects with the name and the kind that the referrer can reach: cluster-scoped ones, those of its own namespace, and
+    /// service accounts of the namespaces it refers to.
     pub(super) fn reachable(
         &self,
         name: Symbol,
@@ -300,7 +300,7 @@ impl Candidates {
         found
     }
 
-    /// Whether anything that the referrer can reach, whatever it is called, came from a namespace.
+    /// Whether any object that the referrer can reach came from a namespace.
     fn is_origin(&self, namespace: Symbol, question: &Question<'_>) -> bool {
         let some = |count: Option<&usize>| count.is_some_and(|&count| count > 0);
         let referrer = question.referrer;

@@ -94,7 +94,7 @@ spec:
   - emptyDir: {}
 ";
 
-// What is expected here and below is what kustomize 5.8.1 makes of the same layers.
+// The expected results here and below are kustomize 5.8.1's.
 #[test]
 fn names_follow_in_texts_and_lists() {
     let layers = [Layer { objects: BASE, namespace: "", prefix: "x-" }];
@@ -142,7 +142,7 @@ fn what_could_be_several_objects_is_an_error_or_stays() {
             Layer { objects: pod, namespace: "", prefix: "" },
         ])
     };
-    // Neither was renamed where the pod was.
+    // Neither was renamed together with the pod.
     assert!(names_after(layers()).ends_with("  - a\n"));
     // Both were.
     let outer = Layer { objects: "", namespace: "", prefix: "o-" };
@@ -220,7 +220,7 @@ fn a_map_without_a_name_is_an_error() {
 
 #[test]
 fn a_question_costs_the_same_among_many_objects() {
-    // Every namespace holds the same names, so that an index by name alone would not do.
+    // Every namespace has the same names, so that an index by name alone is not enough.
     let mut all = Resources::default();
     let schema = Schema::builtin();
     for number in 0..200 {

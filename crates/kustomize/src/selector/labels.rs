@@ -1,5 +1,5 @@
-//! Label selectors in their text form, `a=b,c!=d,e in (f,g),!h`, with the complaints of the version of
-//! Kubernetes that kustomize carries.
+//! The text form of label selectors, `a=b,c!=d,e in (f,g),!h`, with the errors of the Kubernetes version in
+//! kustomize.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use sluice_schema::names;
 
 use crate::failure::{Failure, Result};
 
-/// What labels must be like, all at once.
+/// Requirements on labels; all must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LabelSelector(Vec<(String, Requirement)>);
 
-/// What one label must be like.
+/// A requirement on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Requirement {
     Exists,
@@ -63,7 +63,7 @@ struct Parser<'t> {
     rest: &'t str,
 }
 
-/// A symbol or a word; empty at the end.
+/// A symbol or an identifier; empty at the end.
 type Token<'t> = &'t str;
 
 fn is_word(token: Token<'_>) -> bool {
@@ -148,7 +148,7 @@ impl<'t> Parser<'t> {
         Ok((key.to_owned(), requirement))
     }
 
-    /// The value behind `=`; nothing is the empty one.
+    /// The value after `=`; absent is the empty one.
     fn value(&mut self, key: &str) -> Parsed<String> {
         let value = match self.peek() {
             "" | "," => String::new(),
@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
         loop {
             match self.take() {
                 "," => {
-                    // Nothing stands before the first comma, between two, or behind the last.
+                    // Empty values: before the first comma, between two, or after the last.
                     if values.is_empty() || matches!(self.peek(), ")" | ",") {
                         values.insert(String::new());
                     }

@@ -1,4 +1,4 @@
-//! `namePrefix`, `nameSuffix` and their transformers: words before and after names.
+//! `namePrefix`, `nameSuffix` and their transformers.
 
 use serde_json::Value;
 
@@ -14,14 +14,14 @@ use crate::openapi::Schema;
 use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 
-/// On which side of a name.
+/// Prefix or suffix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Prefix,
     Suffix,
 }
 
-/// Puts a text before or after names.
+/// Adds a prefix or suffix to names.
 #[derive(Debug, Clone)]
 pub(crate) struct Affix {
     side: Side,
@@ -79,7 +79,7 @@ impl Affix {
     }
 }
 
-/// Kinds whose names mean something by themselves.
+/// Kinds with names that must not change.
 fn is_skipped(gvk: &Gvk) -> bool {
     match gvk.kind.as_str() {
         "CustomResourceDefinition" | "Namespace" => true,

@@ -1,5 +1,4 @@
-//! `commonAnnotations` and `AnnotationsTransformer`: annotations on objects and on what they are
-//! templates of.
+//! `commonAnnotations` and `AnnotationsTransformer`: annotations of objects and of their templates.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Setting the entries of maps of texts, for labels and annotations.
+//! Sets the entries of maps of strings, for labels and annotations.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::field_spec::{Creation, FieldSpec, SpecsByKind};
 use crate::resources::Resources;
 use crate::sharing;
 
-/// Sets the entries in every map that the specs name.
+/// Sets the entries in every map that the specs match.
 pub(super) fn set(
     resources: &mut Resources,
     entries: &BTreeMap<String, String>,
@@ -23,7 +23,7 @@ pub(super) fn set(
     for resource in resources.iter_mut_keeping_ids() {
         let known = resource.shared_values;
         let (mut is_added, mut is_changed) = (false, false);
-        // One entry after the other: what one makes may be where the next is looked for.
+        // One entry after the other: a created map may be where the next is looked up.
         for (number, (name, value)) in (known + 1..).zip(entries) {
             specs.apply(&mut resource.node, Some(Creation::MAPPING), &mut |map| {
                 match map.field(name) {

@@ -1,4 +1,4 @@
-//! `HashTransformer`: the hash of their content behind the names of generated objects.
+//! `HashTransformer`: adds content hashes to the names of generated objects.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::openapi::Schema;
 use crate::resource::annotation;
 use crate::resources::Resources;
 
-/// Puts the hash behind the names of those that need it.
+/// Adds the hash to the names of objects that need it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hash;
 
@@ -36,7 +36,7 @@ impl Transformer for Hash {
     }
 }
 
-/// Ten letters that hang on the content of an object.
+/// Ten letters that depend on the content of an object.
 fn hash(object: &Node) -> Result<String> {
     let kind = object.field("kind").and_then(Node::as_text).unwrap_or_default();
     let mut text = String::new();
@@ -50,7 +50,7 @@ fn hash(object: &Node) -> Result<String> {
     Ok(letters(&Sha256::digest(text.as_bytes())))
 }
 
-/// The first letters of a digest, none of which make words or look like another.
+/// The first letters of a digest, encoded so that they form no words and have no look-alikes.
 fn letters(digest: &[u8]) -> String {
     let hex = digest.iter().take(5).flat_map(|byte| [byte >> 4, byte & 15]);
     hex.map(|digit| match digit {
@@ -64,8 +64,8 @@ fn letters(digest: &[u8]) -> String {
     .collect()
 }
 
-/// What counts of a ConfigMap or Secret. The name was meant to count as well, but kustomize looks for it
-/// where it never is, so an empty one does.
+/// The hashed parts of a ConfigMap or Secret. The name was meant to be one, but kustomize looks it up at a wrong place,
+/// so it is always empty.
 fn content(object: &Node, kind: &str, fields: &[&str], only_if_map: &str) -> Result<Value> {
     let mut content = Map::new();
     content.insert("kind".to_owned(), json!(kind));
@@ -92,7 +92,7 @@ fn value(object: &Node, name: &str) -> Result<Value> {
     })
 }
 
-/// Writes a node as `encoding/json` prints go-yaml's struct, which is what kustomize takes of other kinds.
+/// Writes a node as `encoding/json` prints go-yaml's struct, which is what kustomize hashes of other kinds.
 fn write_struct(out: &mut String, node: &Node) {
     let mut children = Vec::new();
     let (kind, style, text) = match &node.content {
@@ -142,7 +142,7 @@ fn write_struct(out: &mut String, node: &Node) {
         text_of(&comments.line),
         text_of(&comments.foot),
         node.position.line,
-        // Of a node that was made, the column is a mark of ours.
+        // The column of a created node is our own mark.
         if node.position.line == 0 { 0 } else { node.position.column },
     );
 }
@@ -164,7 +164,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(hash(&node(text)).unwrap(), expected, "{text}");
         }
-        // A float's digits are Go's; another kind counts with how it is written.
+        // The digits of a float are Go's; other kinds are hashed as written.
         let large = |number: &str| {
             hash(&node(&format!("kind: ConfigMap\ndata: {{a: {number}}}\n"))).unwrap()
         };

@@ -1,9 +1,9 @@
-//! `images` and `ImageTagTransformer`: other names, tags and digests of images.
+//! `images` and `ImageTagTransformer`: names, tags and digests of images.
 //!
-//! kustomize goes over an object twice for every image: through all lists called `containers` or
-//! `initContainers`, wherever they are, then through the fields of its table; what is in both is changed
-//! twice. Here all images of a kustomization take one turn: what happens to one reference does not hang on
-//! the others, so each is taken through all images when it is reached.
+//! kustomize visits an object twice for every image: all lists called `containers` or `initContainers` at any depth,
+//! then the fields of its table; a field in both is changed twice. Here all images of a kustomization are applied in
+//! one pass: a change of one reference does not depend on others, so each is taken through all images when it is
+//! visited.
 
 use std::collections::HashSet;
 
@@ -22,10 +22,10 @@ use crate::openapi::Schema;
 use crate::resource::Resource;
 use crate::resources::Resources;
 
-/// What an image is to be called. What is empty stays as it is.
+/// The new parts of an image. Empty ones are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Image {
-    /// A pattern for the name as it is.
+    /// A pattern for the current name.
     pub(crate) name: String,
     pub(crate) new_name: String,
     pub(crate) tag_suffix: String,
@@ -44,7 +44,7 @@ impl Image {
         })
     }
 
-    /// The reference with its parts exchanged.
+    /// The reference with new parts.
     fn change(&self, reference: &str) -> String {
         let (mut name, mut tag, mut digest) = split(reference);
         if !self.new_name.is_empty() {
@@ -68,7 +68,7 @@ impl Image {
     }
 }
 
-/// Name, tag and digest of a reference; what comes before the first `/` may hold a port.
+/// Name, tag and digest of a reference; the part before the first `/` may have a port.
 fn split(reference: &str) -> (&str, &str, &str) {
     let from = reference.find('/').unwrap_or(0);
     let find = |mark| reference.get(from..)?.find(mark).map(|at: usize| from + at);
@@ -84,7 +84,7 @@ fn split(reference: &str) -> (&str, &str, &str) {
     }
 }
 
-/// Changes references to images.
+/// Changes image references.
 #[derive(Debug, Clone)]
 pub(crate) struct Images {
     images: Vec<(Image, Regex)>,
@@ -111,7 +111,7 @@ impl Images {
         Self::new(vec![image], specs.into())
     }
 
-    /// Takes one reference through all images, as often as kustomize comes by.
+    /// Applies all images to one reference, as often as kustomize visits it.
     fn set(&self, node: &mut Node, times: usize) -> Result<()> {
         access::expect(node, Kind::Scalar)?;
         for (image, pattern) in &self.images {
@@ -151,7 +151,7 @@ impl Images {
     }
 }
 
-/// Calls `set` on the `image` of every element of the lists that hold containers.
+/// Calls `set` on the `image` of every element of container lists.
 fn visit_containers(node: &mut Node, set: &mut dyn FnMut(&mut Node) -> Result<()>) -> Result<()> {
     match &mut node.content {
         Content::Mapping { fields, .. } => {
@@ -213,7 +213,7 @@ mod tests {
             (["nginx", "", "2", "", ""], "mynginx:1", "mynginx:1"),
             (["nginx", "", "2", "", ""], "a/nginx:1", "a/nginx:1"),
             (["{REG}/nginx", "x", "", "", ""], "{REG}/nginx:1", "x:1"),
-            // Both rounds come by, and both add it.
+            // Both visits add it.
             (["nginx", "", "", "", "-a"], "nginx:1", "nginx:1-a-a"),
         ];
         let specs = &TransformerConfig::default_config().images;

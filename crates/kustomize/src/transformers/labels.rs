@@ -1,5 +1,5 @@
-//! `labels`, `commonLabels` and `LabelTransformer`: labels on objects and, where asked, on templates and
-//! in selectors.
+//! `labels`, `commonLabels` and `LabelTransformer`: labels of objects and, if requested, of templates and
+//! selectors.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Labels {
     specs: Specs,
 }
 
-/// Where an entry of `labels` wants its labels besides the metadata.
+/// The fields of an entry's labels besides the metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LabelFields {
     pub(crate) include_selectors: bool,
@@ -140,7 +140,7 @@ mod tests {
         };
         let selectors = LabelFields { include_selectors: true, ..LabelFields::default() };
         let (first, second) = (set("one", &selectors), set("two", &LabelFields::default()));
-        // What the base adds is one value; what was there before is not part of it.
+        // The values that the base adds are shared; existing ones are not.
         let after = transformed_twice(&first, &second, DEPLOYMENT).unwrap();
         assert_eq!(after.matches("app: two").count(), 3, "{after}");
         let given = format!("{DEPLOYMENT}  labels:\n    app: zero\n");

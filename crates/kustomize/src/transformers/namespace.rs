@@ -1,5 +1,4 @@
-//! `namespace` and `NamespaceTransformer`: the namespace of everything that can have one, and of what
-//! refers to it.
+//! `namespace` and `NamespaceTransformer`: the namespace of all namespaced objects, and of references to it.
 
 use serde_json::Value;
 use sluice_yaml::Node;
@@ -17,10 +16,10 @@ use crate::resources::Resources;
 const METADATA_NAMESPACE: &str = "metadata/namespace";
 const METADATA_NAME: &str = "metadata/name";
 
-/// Which subjects of role bindings move to the namespace.
+/// The subjects of role bindings that get the namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Subjects {
-    /// Those called `default`.
+    /// Those with the name `default`.
     #[default]
     NamedDefault,
     /// All service accounts.
@@ -49,7 +48,7 @@ impl Subjects {
 pub(crate) struct Namespace {
     name: String,
     specs: Specs,
-    /// Whether a namespace that is there stays.
+    /// Whether an existing namespace is kept.
     unset_only: bool,
     subjects: Subjects,
 }
@@ -62,7 +61,7 @@ impl Namespace {
     pub(crate) fn from_config(config: &Value, _: &dyn Load) -> Result<Self> {
         let fields = Fields::converting(config, "NamespaceTransformerPlugin", Unknown::Ignored)?;
         let name = fields.object("metadata", "ObjectMeta", |metadata| {
-            // The other fields of the metadata have types too.
+            // The other fields of the metadata are validated too.
             metadata.text("name")?;
             metadata.map("labels")?;
             metadata.map("annotations")?;
@@ -90,7 +89,7 @@ impl Transformer for Namespace {
             resource.store_id(schema)?;
             setter.change(resource, schema)?;
         }
-        // Where two resources end up as one, kustomize sees it at the first; the end shows the same ones.
+        // kustomize detects the first conflict of two ids; checking at the end finds the same ones.
         match resources.first_collision(schema) {
             None => Ok(()),
             Some((first, second)) => {
@@ -109,14 +108,14 @@ impl Transformer for Namespace {
 /// Sets namespaces in objects, one after the other.
 pub(super) struct Setter<'n> {
     of: &'n Namespace,
-    /// For objects of the core group, where a name may be a namespace's.
+    /// For objects of the core group, where a name may be that of a namespace.
     core_specs: SpecsByKind<'n>,
     specs: SpecsByKind<'n>,
 }
 
 impl<'n> Setter<'n> {
     pub(super) fn new(of: &'n Namespace) -> Self {
-        // The metadata and subjects follow rules, not specs.
+        // Metadata and subjects follow rules, not specs.
         let wanted = of.specs.iter().filter(|spec| {
             let is_subject = is_role_binding(&spec.gvk.kind) && spec.path == "subjects/namespace";
             !is_subject && spec.path != METADATA_NAMESPACE

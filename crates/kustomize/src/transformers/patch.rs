@@ -1,5 +1,5 @@
-//! `patches` and `PatchTransformer`: a strategic merge or a JSON patch, for what the patch names or for
-//! what a target selects.
+//! `patches` and `PatchTransformer`: a strategic merge or a JSON patch, for the object that it names or the targets that
+//! a selector matches.
 
 mod json;
 mod strategic;
@@ -21,9 +21,9 @@ pub(crate) use strategic::PatchStrategicMerge;
 /// An entry of `patches`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PatchEntry {
-    /// The file that holds the patch, or nothing.
+    /// The file with the patch, or empty.
     pub(crate) path: String,
-    /// The patch itself, or nothing.
+    /// The inline patch, or empty.
     pub(crate) patch: String,
     pub(crate) target: Option<Selector>,
     pub(crate) allow_name_change: bool,
@@ -51,7 +51,7 @@ impl PatchEntry {
 pub(crate) struct Patch {
     target: Option<Selector>,
     sort: Sort,
-    /// The patch as messages call it.
+    /// The patch in messages.
     source: String,
     file: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `replacements` and `ReplacementTransformer`: the value of one field, copied into others.
+//! `replacements` and `ReplacementTransformer`: copy the value of one field into others.
 
 mod path;
 mod structured;
@@ -19,7 +19,7 @@ use crate::resources::Resources;
 use crate::sharing;
 use target::Target;
 
-/// The field that is meant where none is named.
+/// The default field.
 const DEFAULT_FIELD_PATH: &str = "metadata.name";
 
 /// An entry of `replacements`: one replacement, or a file with some.
@@ -35,7 +35,7 @@ impl ReplacementField {
     }
 }
 
-/// Where a value comes from, and where it goes.
+/// A source and its targets.
 #[derive(Debug, Clone, Default)]
 struct Replacement {
     source: Option<Source>,
@@ -57,7 +57,7 @@ impl Replacement {
 /// The field of one object.
 #[derive(Debug, Clone)]
 struct Source {
-    /// What is empty fits any.
+    /// Empty parts match any.
     id: ResourceId,
     /// As written.
     field_path: String,
@@ -96,7 +96,7 @@ impl Source {
     }
 }
 
-/// Which part of a text is meant, and whether a field is made.
+/// The part of a string, and whether a missing field is created.
 #[derive(Debug, Clone, Default)]
 struct Options {
     delimiter: String,
@@ -106,7 +106,7 @@ struct Options {
 
 impl Options {
     fn read(fields: &Fields<'_>) -> Result<Self> {
-        // It is known and never used.
+        // Decoded and never used.
         fields.text("encoding")?;
         Ok(Self {
             delimiter: fields.text("delimiter")?,
@@ -116,7 +116,7 @@ impl Options {
     }
 }
 
-/// Copies values of fields into others.
+/// Copies field values.
 #[derive(Debug, Clone)]
 pub(crate) struct Replacements {
     list: Vec<Replacement>,
@@ -127,7 +127,7 @@ impl Replacements {
     pub(crate) fn new(entries: &[ReplacementField], files: &dyn Load) -> Result<Self> {
         let mut entries = entries.to_vec();
         for entry in &mut entries {
-            // On its way to the transformer, an empty list gets lost.
+            // An empty list is lost on the way to the transformer.
             let targets = &mut entry.replacement.targets;
             *targets = targets.take().filter(|targets| !targets.is_empty());
         }
@@ -179,7 +179,7 @@ fn read_file(content: &[u8]) -> Result<Vec<Replacement>> {
     )))
 }
 
-/// All ids that each resource has and had, the current one first; none knows about scope.
+/// The current and former ids of each resource, the current one first, without scope.
 struct Ids(Vec<Vec<ResourceId>>);
 
 impl Ids {
@@ -197,7 +197,7 @@ impl Ids {
         self.0.get(position).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Follows a resource that was changed.
+    /// Updates a changed resource.
     fn follow(&mut self, position: usize, resource: &Resource) {
         if let Some(ids) = self.0.get_mut(position) {
             *ids = Self::of_one(resource);
@@ -235,11 +235,11 @@ impl Transformer for Replacements {
     }
 }
 
-/// The value that is copied. It is the source's own field unless a part of it was cut out, so that what is
-/// written into the source shows in what is copied afterwards.
+/// The copied value. It is the source's own field unless a part of it was selected, so that a change of the source is
+/// visible in later copies.
 struct Copied {
     node: Node,
-    /// The object and the way to the field in it, which holds even where the value was part of its path.
+    /// The object and the path of the field in it, which is valid even if the value was part of its path.
     from: Option<(usize, Vec<usize>)>,
 }
 
@@ -297,7 +297,7 @@ impl Copied {
         }
     }
 
-    /// Follows its source, if that is what was changed.
+    /// Updates the value if its source was changed.
     fn follow(&mut self, position: usize, object: &Node) {
         if let Some((from, trail)) = &self.from
             && *from == position
@@ -307,7 +307,7 @@ impl Copied {
         }
     }
 
-    /// What is put in the place of something around the source leaves the value as it is.
+    /// Replacing a parent of the source leaves the value unchanged.
     fn let_go(&mut self, position: usize, replaced: &[usize]) {
         self.from.take_if(|(from, trail)| {
             *from == position && trail.len() > replaced.len() && trail.starts_with(replaced)
@@ -320,7 +320,7 @@ fn look_up<'n>(node: &'n Node, parts: &[String]) -> Result<Option<&'n Node>> {
     access::lookup(node, &parts)
 }
 
-/// One part of a text.
+/// One part of a string.
 fn part(node: &Node, options: &Options) -> Result<Node> {
     let Content::Scalar { value, .. } = &node.content else {
         return Err(
@@ -341,7 +341,7 @@ fn part(node: &Node, options: &Options) -> Result<Node> {
     Ok(copy)
 }
 
-/// Changes the text of a scalar and nothing else of it.
+/// Changes only the text of a scalar.
 fn set_text(node: &mut Node, text: &str) {
     if let Content::Scalar { value, .. } = &mut node.content {
         text.clone_into(value);

@@ -1,4 +1,4 @@
-//! `replicas` and `ReplicaCountTransformer`: how many of a workload there are.
+//! `replicas` and `ReplicaCountTransformer`.
 
 use serde_json::Value;
 use sluice_yaml::Node;
@@ -13,7 +13,7 @@ use crate::openapi::Schema;
 use crate::resource::Resource;
 use crate::resources::Resources;
 
-/// How many of which.
+/// A name and its replicas.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Replica {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ impl Replica {
     }
 }
 
-/// Sets the number of replicas of what has or had a name.
+/// Sets the replicas of resources with a current or former name.
 #[derive(Debug, Clone)]
 pub(crate) struct Replicas {
     replica: Replica,
@@ -46,7 +46,7 @@ impl Replicas {
         })
     }
 
-    /// Whether the resource has or had the name as one of the kinds.
+    /// Whether the resource has or had the name, with one of the kinds.
     fn is_meant(&self, resource: &Resource, spec: &FieldSpec, schema: &Schema) -> bool {
         let is = |id: &crate::id::ResourceId| {
             id.name == self.replica.name && id.gvk.is_selected(&spec.gvk)

@@ -10,7 +10,7 @@ use crate::kind_order;
 use crate::openapi::Schema;
 use crate::resources::Resources;
 
-/// Which kinds come first and which last.
+/// The first and the last kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LegacyOrder {
     pub(crate) first: Vec<String>,
@@ -43,7 +43,7 @@ impl SortOptions {
 /// Sorts the objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SortOrder {
-    /// As they came.
+    /// Unchanged.
     Fifo,
     /// By kind, then by name.
     Legacy(LegacyOrder),
@@ -79,10 +79,10 @@ impl Transformer for SortOrder {
     }
 }
 
-/// What an object is sorted by.
+/// The sort key of an object.
 struct Key {
     rank: i64,
-    /// Among namespaces, those of the core group come first and their versions backwards.
+    /// Of namespaces, those of the core group come first, with versions in descending order.
     is_namespace: bool,
     is_core: bool,
     gvk: String,

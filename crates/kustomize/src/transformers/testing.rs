@@ -1,4 +1,4 @@
-//! What the transformers' tests share.
+//! Helpers of the transformers' tests.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::openapi::Schema;
 use crate::read::read_resources;
 use crate::resources::Resources;
 
-/// No files at all.
+/// A file tree without files.
 pub(crate) struct NoFiles;
 
 impl Load for NoFiles {
@@ -24,7 +24,7 @@ impl Load for NoFiles {
     }
 }
 
-/// A transformer that a file configures.
+/// A transformer from its configuration.
 pub(crate) fn config<T>(
     value: &Value,
     from_config: impl FnOnce(&Value, &dyn Load) -> Result<T>,
@@ -54,7 +54,7 @@ pub(crate) fn transformed_resources(
     Ok(resources)
 }
 
-/// The resources as they are printed, without what only lives during a build.
+/// The resources as they are printed, without build annotations.
 pub(crate) fn printed(resources: Resources) -> Result<String> {
     let mut texts = Vec::new();
     for mut resource in resources.into_list() {

@@ -1,4 +1,4 @@
-//! `ValueAddTransformer`: one value in many fields, or as a part of paths that are in them.
+//! `ValueAddTransformer`: adds one value to many fields, or as a part of paths in them.
 
 use serde_json::Value;
 use sluice_yaml::Duplicates;
@@ -15,13 +15,13 @@ use crate::resources::Resources;
 use crate::selector::Selector;
 use crate::sharing;
 
-/// Where the value goes.
+/// A target of the value.
 #[derive(Debug, Clone)]
 struct Target {
-    /// All resources where there is none.
+    /// All resources if absent.
     selector: Option<Selector>,
     path: String,
-    /// Counted from one, the place in the path that the field holds; zero to exchange the field.
+    /// The index, from one, in the path that the field holds; zero replaces the field.
     place: usize,
 }
 
@@ -70,8 +70,8 @@ impl ValueAdd {
     }
 
     fn set(&self, resource: &mut Resource, target: &Target) -> Result<()> {
-        // Unlike in field specs, nothing is special about a delimiter at the start: empty parts are
-        // dropped where the path is walked.
+        // Unlike in field specs, a leading delimiter is not special: empty parts are dropped when the path is
+        // walked.
         let mut parts: Vec<String> = Vec::new();
         for piece in target.path.split('/') {
             match parts.last_mut() {
@@ -99,7 +99,7 @@ impl ValueAdd {
     }
 }
 
-/// Puts a part into a path. A path that starts at the root still does, and places count behind it.
+/// Inserts a part into a path. An absolute path stays absolute, and indexes count after its root.
 fn insert_part(path: &str, place: usize, part: &str) -> String {
     let (root, path) = path.strip_prefix('/').map_or(("", path), |path| ("/", path));
     let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

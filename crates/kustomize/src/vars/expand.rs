@@ -1,4 +1,4 @@
-//! The syntax of `$(NAME)`: `$$` is a dollar, and what is no reference stays as it is.
+//! Expansion of `$(NAME)`: `$$` is a dollar sign, and anything else is unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ pub(super) enum Value {
     Integer(i64),
     Float(f64),
     Bool(bool),
-    /// A list or a map, which cannot stand in a text; references to it stay.
+    /// A list or a map, which cannot be part of a string; references to it stay.
     Other,
 }
 
 impl Value {
-    /// As it stands in the middle of a text.
+    /// The value inside a string.
     fn printed(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -41,7 +41,7 @@ fn general(number: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// The text with values in the place of references. A reference alone keeps the type of its value.
+/// Replaces references. A single reference keeps the type of its value.
 pub(super) fn expand(
     text: &str,
     values: &BTreeMap<String, Value>,
@@ -81,7 +81,7 @@ pub(super) fn expand(
                 behind
             }
             Some(letter) => {
-                // Go takes the first byte for a character, which tears others than ASCII apart.
+                // Go treats the first byte as a character, which splits multi-byte characters.
                 let mut bytes = [0; 4];
                 let bytes = letter.encode_utf8(&mut bytes).as_bytes();
                 let (first, others) = bytes.split_first().unwrap_or((&0, &[]));
@@ -96,7 +96,7 @@ pub(super) fn expand(
     Value::Text(String::from_utf8(out).unwrap_or_else(|torn| encoded(torn.as_bytes())))
 }
 
-/// What is no text is written as base64, in lines as go-yaml breaks them.
+/// Binary data is written as base64, in lines as go-yaml breaks them.
 fn encoded(bytes: &[u8]) -> String {
     const LINE: usize = 70;
     let all = STANDARD.encode(bytes);

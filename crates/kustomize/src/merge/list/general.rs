@@ -1,4 +1,10 @@
-//! Lists where items lack keys or share them: kyaml's steps, one by one.
+//! Associative lists where items lack keys or share them: kyaml's steps, one by one.
+//!
+//! Example: `ports` have the keys `containerPort` and `protocol`. The target has `{8080, TCP, name: a}` and
+//! `{9090, name: z}`, the patch has `{7070, name: n}` and `{8080, name: b}`. [`unite`] turns the row `[8080, ""]` into
+//! `[8080, TCP]`. The patch's item has no protocol, so a lookup by that row finds only the target's item, and the name
+//! stays `a`: a patch has to repeat the protocol. The result is `{7070, n}`, `{8080, TCP, a}`, `{9090, z}`. That is
+//! kustomize's behaviour, and so it is ours.
 
 use std::collections::HashMap;
 
@@ -11,7 +17,7 @@ use crate::merge::{ListIncrease, Walker};
 use crate::openapi::SchemaRef;
 
 impl<'s> Walker<'s> {
-    /// Merges row by row and gives the items of the result.
+    /// Merges row by row; returns the items of the result.
     pub(super) fn merge_general(
         &self,
         lists: &mut Lists,
@@ -27,7 +33,7 @@ impl<'s> Walker<'s> {
         let mut merged = Vec::new();
         for row in rows {
             let row: Row = columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
-            // The item is looked for by those keys that have a value.
+            // The item is looked up by the keys that have a value.
             let (named, values): (Vec<&str>, Vec<&str>) = keys
                 .iter()
                 .zip(&row)
@@ -63,7 +69,8 @@ impl<'s> Walker<'s> {
     }
 }
 
-/// Puts the items of `more` into `list`: in the place of the item with their keys, or behind.
+/// Adds the items of `more` to `list`: replaces the item with the same keys, or appends. As in kyaml, an item that lacks
+/// keys is appended once for each missing key, before it is set by the others.
 fn append(store: &Store, list: &mut Vec<Place>, more: &[Place], keys: &[&str]) -> Result<()> {
     for &place in more {
         let node = store.get(place);
@@ -89,10 +96,10 @@ fn append(store: &Store, list: &mut Vec<Place>, more: &[Place], keys: &[&str]) -
     Ok(())
 }
 
-/// Makes one of rows that have a value in common and differ only where one of them has none, such as a port
-/// with and without its protocol.
+/// Unites rows that share a value and differ only where one of them is empty, such as a port with and without its
+/// protocol: `[8080, TCP]` and `[8080, ""]` both become `[8080, TCP]`.
 fn unite(rows: &mut [Row]) {
-    // Only rows with the same first value can be united, or those without one.
+    // Only rows with the same first value, or without one, can be united.
     let mut same_first: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
         same_first.entry(row.first().cloned().unwrap_or_default()).or_default().push(at);

@@ -1,4 +1,4 @@
-//! Lists where every item has all keys and a row of its own: one pass over the rows.
+//! Associative lists where every item has all keys and a unique row: one pass over the rows.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::merge::{ListIncrease, Walker};
 use crate::openapi::SchemaRef;
 
 impl<'s> Walker<'s> {
-    /// Merges item by item and gives the items of the result.
+    /// Merges item by item; returns the items of the result.
     pub(super) fn merge_regular(
         &self,
         lists: &mut Lists,
@@ -19,7 +19,7 @@ impl<'s> Walker<'s> {
         schema: Option<&SchemaRef<'s>>,
     ) -> Result<Vec<Place>> {
         let prepend = self.increase == ListIncrease::Prepend;
-        // With several keys, kyaml takes the target's items out again and puts them behind.
+        // With several keys, kyaml removes the target's items and appends them again.
         let target_last = prepend && rows.keys.len() > 1;
         let mut result = Vec::with_capacity(rows.all.len());
         let mut gone = Vec::new();
@@ -32,7 +32,7 @@ impl<'s> Walker<'s> {
             if let ([""], [text]) = (&rows.keys[..], &row[..]) {
                 lists.store.set_key(merged, "", text)?;
             }
-            // In front of the target's items, those that it has stay its own.
+            // When prepending, items that the target has stay the target's.
             match target.filter(|_| prepend) {
                 None => result.push(merged),
                 Some(target) if !target_last => result.push(target),

@@ -1,4 +1,4 @@
-//! The keys of the items of both lists.
+//! The key values of the items of both lists.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,14 +10,13 @@ use crate::merge::facts::{Kind, field, field_text, is_null, is_null_or_empty_map
 /// The values of an item's keys.
 pub(super) type Row = Vec<String>;
 
-/// The rows of both lists, each once: those of the list that goes first, then the rest of the other.
+/// The rows of both lists, each once: those of the first list, then the rest of the other.
 pub(super) struct Rows<'k> {
     pub(super) all: Vec<Row>,
-    /// The keys that tell any items apart, with their columns: a key that no item has is not looked at,
-    /// unless no item has any.
+    /// The keys that any item has, with their columns; all keys if no item has any.
     pub(super) keys: Vec<&'k str>,
     pub(super) columns: Vec<usize>,
-    /// For lists where every item has all keys and a row of its own, the item of each row.
+    /// For lists where every item has all keys and a unique row, the item of each row.
     regular: Option<(ByRow, ByRow)>,
 }
 
@@ -68,7 +67,7 @@ fn row(store: &Store, place: Place, keys: &[&str]) -> Row {
         .collect()
 }
 
-/// Whether an item has a text for each key.
+/// Whether an item has a string for each key.
 fn has_keys(store: &Store, place: Place, keys: &[&str]) -> bool {
     let node = store.get(place);
     let is_text = |node: &sluice_yaml::Node| {
@@ -83,7 +82,7 @@ fn has_keys(store: &Store, place: Place, keys: &[&str]) -> bool {
     })
 }
 
-/// None where two items share a row.
+/// `None` if two items share a row.
 fn by_row(rows: &[Row], list: &[Place]) -> Option<ByRow> {
     let index: ByRow = rows.iter().cloned().zip(list.iter().copied()).collect();
     (index.len() == list.len()).then_some(index)

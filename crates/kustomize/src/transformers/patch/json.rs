@@ -14,7 +14,7 @@ use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 use crate::selector::Selector;
 
-/// Whether a resource remembers who it was before a patch.
+/// Whether a resource records its id before a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
     Kept,
@@ -37,8 +37,7 @@ impl Operations {
         self.0.is_empty()
     }
 
-    /// Applies them to the resources at these positions. Whatever a patch does, what a build must know
-    /// about a resource stays.
+    /// Applies them to the resources at these positions. Build annotations survive any patch.
     pub(super) fn apply(
         &self,
         resources: &mut Resources,
@@ -68,8 +67,8 @@ impl Operations {
         resource.node = self.0.apply(&resource.node)?;
         resource.shared_values = 0;
         if kept.contains_key(annotation::NEEDS_HASH) {
-            // The hash of a kind that is not generated counts where things stand in the text that
-            // kustomize makes of the result.
+            // The hash of a kind that is not generated depends on positions in the text that kustomize makes of the
+            // result.
             let text = resource.node.to_yaml(SequenceIndent::Compact);
             if let Some(document) = sluice_yaml::parse(text.as_bytes())?.into_iter().next() {
                 resource.node = document.root;
@@ -79,7 +78,7 @@ impl Operations {
             annotations.extend(kept);
         });
         match history {
-            // kustomize does not look whether they could be set.
+            // kustomize does not check whether they could be set.
             History::Kept => Ok(()),
             History::NotKept => edited,
         }
@@ -92,7 +91,7 @@ fn is_internal(name: &str) -> bool {
             .contains(&name)
 }
 
-/// Applies a JSON patch to what a target selects.
+/// Applies a JSON patch to the selected objects.
 #[derive(Debug, Clone)]
 pub(crate) struct PatchJson6902 {
     target: Selector,

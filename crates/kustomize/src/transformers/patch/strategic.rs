@@ -12,7 +12,7 @@ use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 use crate::{merge, sharing};
 
-/// Merges a patch into one resource. What is deleted stays in its place, empty, until it is dropped.
+/// Merges a patch into one resource. A deleted one stays in place, empty, until it is dropped.
 pub(super) fn merge(
     resources: &mut Resources,
     position: usize,
@@ -26,15 +26,15 @@ pub(super) fn merge(
     merged.unwrap_or(Ok(()))
 }
 
-/// Merges a patch into resources that were selected or found; what the patch is called plays no part, and
-/// two of them must not end up as one.
+/// Merges a patch into selected resources; the patch's own name is ignored, and the results must have distinct
+/// ids.
 pub(super) fn merge_into_all(
     resources: &mut Resources,
     positions: &[usize],
     patch: &Resource,
     schema: &Schema,
 ) -> Result<()> {
-    // As kustomize does by copying its metadata onto itself: labels and annotations become plain texts.
+    // As kustomize does by copying metadata onto itself: labels and annotations become plain strings.
     let mut copy = patch.clone();
     copy.set_labels(&patch.labels())?;
     copy.set_annotations(&patch.annotations())?;
@@ -101,7 +101,7 @@ impl PatchStrategicMerge {
         }
         let mut patches = Vec::new();
         for text in texts {
-            // What is no patch is a path.
+            // Anything that is not a patch is a path.
             if let Ok(read) = read_resources(text.as_bytes(), None) {
                 patches.extend(read);
             } else {

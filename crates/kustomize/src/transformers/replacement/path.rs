@@ -1,7 +1,7 @@
-//! All fields that a path leads to, as kyaml's `PathMatcher` finds them: patterns select elements, `*`
-//! stands for all, and a path may go on inside a text.
+//! All fields of a path, as in kyaml's `PathMatcher`: patterns select elements, `*` matches all, and a path may continue
+//! inside a string.
 //!
-//! Fields are found before any is set, so they are remembered by the way to them.
+//! Fields are found before any is set, so they are kept as trails.
 
 use sluice_yaml::{Content, Node, SequenceIndent};
 
@@ -12,9 +12,9 @@ use crate::go_regex;
 /// A field that was found.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// In the object: which child, and so on.
+    /// In the object: the indexes of children.
     In(Vec<usize>),
-    /// A copy: kyaml finds it and sets it, but nothing holds it.
+    /// A copy: kyaml finds and sets it, but it is not part of the object.
     Detached(Node),
 }
 
@@ -64,7 +64,7 @@ pub(super) fn at_mut<'n>(node: &'n mut Node, trail: &[usize]) -> Option<&'n mut 
     })
 }
 
-/// Everything the path leads to; what is missing is made, the last of it as `create` says.
+/// All matches of the path; missing nodes are created, the last one as `create`.
 pub(super) fn locate(
     node: &mut Node,
     parts: &[String],
@@ -118,7 +118,7 @@ impl Search {
         entered
     }
 
-    /// Searches something that is no part of the object.
+    /// Searches a value that is not part of the object.
     fn enter_detached(&mut self, mut node: Node, parts: &[String]) -> Result<()> {
         for place in locate(&mut node, parts, self.create)? {
             let found = match place {
@@ -130,7 +130,7 @@ impl Search {
         Ok(())
     }
 
-    /// What a missing node is made as, by what stands behind it in the path.
+    /// The kind of a created node, from the next part of the path.
     fn kind(create: Kind, rest: &[String]) -> Kind {
         match rest.first() {
             None => create,
@@ -179,7 +179,7 @@ impl Search {
             node.fields().get(child)
             && !rest.is_empty()
         {
-            // The path goes on inside the text; what is found there is not of the object.
+            // The path continues inside the string; matches there are not part of the object.
             return match sluice_yaml::parse_first(value.as_bytes())? {
                 Some(document) => self.enter_detached(document.root, rest),
                 None => no_structure(),
@@ -214,7 +214,7 @@ impl Search {
         self.enter_child(node, index, rest, trail)
     }
 
-    /// The elements whose field fits a pattern: `[name=pattern]`; without a name, the elements that fit.
+    /// The elements with a field that matches a pattern: `[name=pattern]`; without a name, the elements that match.
     fn enter_elements(
         &mut self,
         node: &mut Node,
@@ -243,7 +243,7 @@ impl Search {
         items.push(made);
         self.enter_fitting(node, name, pattern, rest, trail)?;
         if self.found.len() == before {
-            // kyaml makes elements until it has no stack left.
+            // kyaml creates elements until its stack overflows.
             return Err(Failure::new(format!("failed to create element for \"{part}\""))
                 .hint("the pattern does not fit itself"));
         }
@@ -269,7 +269,7 @@ impl Search {
                 continue;
             };
             if pattern.is_match(text.trim()) {
-                // An element that is meant by itself ends the path, whatever follows.
+                // An element that is matched by itself ends the path.
                 let rest = if name.is_empty() { &[] } else { rest };
                 self.enter_child(node, index, rest, trail)?;
             }

@@ -1,4 +1,4 @@
-//! Values inside a text that is itself JSON or YAML, such as a file in a `ConfigMap`.
+//! Values inside a string that is itself JSON or YAML, such as a file in a `ConfigMap`.
 
 use sluice_base::gojson;
 use sluice_yaml::{Content, Document, Node, SequenceIndent};
@@ -7,8 +7,7 @@ use super::path::{self, Place};
 use super::set_text;
 use crate::access::{self, Kind};
 
-/// Sets a value inside the text that the path goes through; nothing where there is no such text, or no
-/// such value in it.
+/// Sets a value inside the string that the path goes through; `None` if there is no such string or value.
 pub(super) fn set(
     object: &mut Node,
     parts: &[String],
@@ -22,7 +21,7 @@ pub(super) fn set(
         let document = sluice_yaml::parse_first(text.as_bytes()).ok()?;
         Some((way, inside, document))
     })?;
-    // A text with nothing in it has no place for a value.
+    // An empty string has no place for a value.
     let document = document.as_mut()?;
     let places = path::locate(&mut document.root, inside, create).ok()?;
     if places.is_empty() {
@@ -44,7 +43,7 @@ pub(super) fn set(
     Some(())
 }
 
-/// The document as the text was written: JSON in one line or in several, or YAML.
+/// The document in the original format: JSON in one line or several, or YAML.
 fn written(document: &Document, before: &str) -> Option<String> {
     if !before.trim_start().starts_with(['{', '[']) {
         return Some(document.to_yaml(SequenceIndent::Compact).trim().to_owned());

@@ -1,4 +1,4 @@
-//! Where a replacement's value goes: fields of the objects that a selector selects.
+//! The targets of a replacement: fields of the objects that a selector matches.
 
 use sluice_yaml::{Content, Node};
 
@@ -22,12 +22,12 @@ pub(super) struct Target {
     options: Option<Options>,
 }
 
-/// A selector for objects that are left alone.
+/// A selector of excluded objects.
 struct Rejection {
     selector: CompiledSelector,
-    /// Whether it says anything about labels or annotations.
+    /// Whether it has label or annotation selectors.
     is_by_labels: bool,
-    /// Whether it says anything about ids.
+    /// Whether it selects by id.
     is_by_id: bool,
 }
 
@@ -118,7 +118,7 @@ impl Target {
                 .hint("correct the path, or let it be made with `options: {create: true}`"));
         }
         for place in places {
-            // What was made or set may be in the source itself.
+            // The source itself may have been changed.
             value.follow(position, object);
             match place {
                 Place::In(trail) => {
@@ -142,7 +142,7 @@ fn is_selected(
     reject: &[Rejection],
 ) -> Result<bool> {
     let by_labels = |selector: &CompiledSelector| -> Result<bool> {
-        // Both are asked, as either may be wrong.
+        // Both are evaluated, as either may be invalid.
         let annotations = selector.matches_annotations(resource)?;
         Ok(selector.matches_labels(resource)? && annotations)
     };
@@ -160,7 +160,7 @@ fn is_selected(
     Ok(!reject.iter().any(is_rejected) && ids.iter().any(|id| select.matches_id(id)))
 }
 
-/// Sets one field. A scalar only takes over the text: what type it has stays.
+/// Sets one field. A scalar takes over the text only and keeps its type.
 fn set(node: &mut Node, value: &Node, options: Option<&Options>) -> Result<()> {
     let delimiter = options.filter(|options| !options.delimiter.is_empty());
     let Content::Scalar { value: old, .. } = &node.content else {
