@@ -1,5 +1,5 @@
-//! The type checker: every node gets a type, every call its overloads, or the expression is
-//! refused in cel-go's words.
+//! The type checker: every node gets a type, every call its overloads, or the expression is rejected with
+//! cel-go's messages.
 
 mod unify;
 
@@ -157,7 +157,7 @@ impl Checker<'_> {
         let found = match &target {
             Type::Map(_, value) => (**value).clone(),
             Type::Object(object) => {
-                // A field whose name is a keyword may also be written as it is.
+                // A field with a keyword as its name may also be written as it is.
                 let keyword = || object.fields.get(escape::keyword(field)?.as_str());
                 let found = object.fields.get(field).or_else(keyword).cloned();
                 found.unwrap_or_else(|| {

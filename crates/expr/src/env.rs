@@ -1,4 +1,4 @@
-//! Environments: which variables, types and functions an expression may use.
+//! Environments: the variables, types and functions that an expression may use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::source::{CompileError, Issues, Source};
 use crate::types::{ObjectType, Type};
 use crate::validators;
 
-/// Declared variables with their types, and the libraries whose functions there are.
+/// Declared variables with their types, and the enabled libraries.
 #[derive(Clone, Debug)]
 pub struct Env {
     variables: BTreeMap<String, Type>,

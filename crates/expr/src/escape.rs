@@ -1,4 +1,4 @@
-//! Field names as identifiers: what an identifier cannot hold is spelled out between underscores.
+//! Field names as identifiers: characters that identifiers lack are escaped with underscores.
 
 /// Words that would not parse as a field.
 const RESERVED: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What an expression may cost at most, seen from its types and from how large values can be.
+//! The maximum cost of an expression, from its types and the maximum sizes of values.
 
 mod calls;
 

@@ -20,7 +20,7 @@ pub struct Expression {
     program: Program,
 }
 
-/// Why an expression was refused or came to nothing, in Flux's words.
+/// Why an expression was rejected or failed, with Flux's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError(String);
 
@@ -42,7 +42,7 @@ impl<'v> Variables<'v> for Fields<'v> {
 }
 
 impl Expression {
-    /// An expression whose names are looked up when it is evaluated.
+    /// An expression with names that are looked up during evaluation.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         Self::make(text, Env::flux().parse(text))
     }
@@ -177,7 +177,7 @@ impl HealthCheck {
         })
     }
 
-    /// The health of an object; one whose controller has not seen its generation is in progress.
+    /// The health of an object; it is in progress until its controller has observed its generation.
     pub fn evaluate(&self, object: &Json) -> Result<Health, ExpressionError> {
         let observed = object.pointer("/status/observedGeneration").and_then(Json::as_i64);
         let generation = object.pointer("/metadata/generation").and_then(Json::as_i64);

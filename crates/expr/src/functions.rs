@@ -1,5 +1,5 @@
-//! What the functions do. Each takes values of any type, because an expression over dynamic values
-//! is dispatched only when it runs.
+//! The implementations of functions. Each takes values of any type, because calls over dynamic values are dispatched
+//! at run time.
 
 pub(crate) mod cidr;
 pub(crate) mod clock;

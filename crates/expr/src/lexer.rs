@@ -1,4 +1,4 @@
-//! Characters into tokens, with the errors and the recovery of the lexer that cel-go generates.
+//! The lexer, with the errors and the recovery of cel-go's generated one.
 
 use crate::source::{Issues, Place, Source};
 
@@ -296,7 +296,7 @@ fn escaped(text: &[char], at: usize) -> Match {
     }
 }
 
-/// A string whose opening quote is at `open`; both the short and the triple form are tried.
+/// A string with its opening quote at `open`; both the short and the triple form are tried.
 fn string(text: &[char], start: usize, open: usize, raw: bool, token: Token) -> Match {
     let quote = text[open];
     let short = body(text, open + 1, raw, |at| (text[at] == quote).then_some(at + 1), true);

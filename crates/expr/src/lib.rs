@@ -1,7 +1,24 @@
 //! CEL as Kubernetes and Flux have it, bounded in size and time.
 //!
-//! An [`Env`] declares variables and libraries and compiles expressions into [`Program`]s, which
-//! are evaluated within a [`Cost`]. Errors of both steps are worded as cel-go words them.
+//! ```text
+//! text ─ lexer ─ parser (macros, literal) ─► ast        source: positions, errors as cel-go prints them
+//!   ─ checker (types, signatures, validators) ─► typed tree, or CompileErrors
+//!   ─ estimate ─► the maximum cost, which Kubernetes limits when a definition is created
+//!   ─ plan ─► Program ─ eval (functions, value) within a Cost ─► Value, or EvalError
+//! ```
+//!
+//! | part | files |
+//! |---|---|
+//! | syntax | `lexer`, `parser/` (`recovery` is ANTLR's), `macros` (`all`, `map`, `has`), `literal`, `escape`, `ast` |
+//! | types | `types`, `checker/`, `signatures/table` (one row per overload), `validators`, `schema` (structural schemas) |
+//! | cost | `estimate/` before, `eval/price` during evaluation |
+//! | evaluation | `plan`, `program`, `eval/` (`fold`: comprehensions, `path`: selection), `value/` |
+//! | libraries | `functions/`, one file each: strings, lists, regexes, url, ip, cidr, quantity, semver, format, optionals |
+//! | users | `kubernetes/`: `x-kubernetes-validations`; `flux`: health checks, readiness expressions, filters |
+//!
+//! Start reading at [`Env`], which declares variables and libraries and compiles expressions, then `eval.rs`. A new
+//! function is a row in `signatures/table.rs`, an implementation in `functions/`, and its cost in `estimate/calls.rs`
+//! and `eval/price.rs`. **Invariant:** values borrow from the JSON they come from; messages are cel-go's.
 
 mod ast;
 mod checker;

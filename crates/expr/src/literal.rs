@@ -81,7 +81,7 @@ fn unescape(text: &str, bytes: bool) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Resolves one escape whose backslash is read; what follows it is returned.
+/// Resolves one escape after its backslash; returns the rest.
 fn escape<'t>(rest: &'t str, bytes: bool, out: &mut Vec<u8>) -> Result<&'t str, String> {
     let wrong = || "unable to unescape string".to_owned();
     let kind = rest.chars().next().ok_or_else(wrong)?;

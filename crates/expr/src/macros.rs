@@ -386,7 +386,7 @@ impl From<Misuse> for (Place, String) {
     }
 }
 
-/// The arguments, whose number the caller has checked.
+/// The arguments; the caller has checked their number.
 fn take<const N: usize>(args: Vec<Expr>) -> [Expr; N] {
     match args.try_into() {
         Ok(args) => args,

@@ -1,7 +1,7 @@
-//! Tokens into a tree.
+//! The parser.
 //!
-//! The rules, the places errors are found at and the way parsing goes on after one are those of the
-//! parser that cel-go generates with ANTLR, so that a user reads the same messages from us.
+//! The rules, the positions of errors and the recovery are those of cel-go's parser, which ANTLR generates, so that users
+//! see the same messages.
 
 mod binary;
 mod primary;
@@ -82,7 +82,7 @@ struct Failed;
 
 type Rule<T> = Result<T, Failed>;
 
-/// The left-recursive and the nesting rules, whose depth is limited.
+/// The left-recursive and the nesting rules, which are limited in depth.
 #[derive(Clone, Copy)]
 enum Nesting {
     Expr,
@@ -202,7 +202,7 @@ impl Parser<'_> {
         self.source.text[spanned.start..spanned.end].iter().collect()
     }
 
-    /// Runs a rule whose caller goes on with one of `follow`, or ends if `may_end`.
+    /// Runs a rule with a caller that continues with one of `follow`, or ends if `may_end`.
     fn within<T>(&mut self, follow: Set, may_end: bool, rule: impl FnOnce(&mut Self) -> T) -> T {
         self.follow.push((follow, may_end));
         let result = rule(self);

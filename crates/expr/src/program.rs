@@ -40,7 +40,7 @@ pub(crate) enum Node {
     NotStrictlyFalse(Box<Node>),
     /// A function.
     Call(Box<CallNode>),
-    /// A function whose first argument is the accumulator, changed in place.
+    /// A function with the accumulator as its first argument, changed in place.
     Accumulate { slot: usize, call: Box<CallNode> },
     /// A list; the flag marks optional elements.
     List(Vec<(Node, bool)>),

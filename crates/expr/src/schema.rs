@@ -1,11 +1,11 @@
-//! A structural schema as far as expressions need it.
+//! The parts of a structural schema that expressions need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-/// How a list's elements are told apart.
+/// The identity of a list's elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ListType {
     /// By position.
@@ -122,7 +122,7 @@ impl Schema {
         schema
     }
 
-    /// Whether the value is an object with named fields, whose names are escaped.
+    /// Whether the value is an object with named fields, which are escaped.
     pub(crate) fn is_object(&self) -> bool {
         self.properties.is_some()
     }

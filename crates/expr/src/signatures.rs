@@ -1,4 +1,4 @@
-//! Which functions there are and what types they take.
+//! The functions and their overloads.
 
 mod table;
 

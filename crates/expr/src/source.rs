@@ -1,7 +1,7 @@
-//! The text of an expression, places in it, and the errors that point at them.
+//! The text of an expression, positions in it, and the errors that refer to them.
 //!
-//! The wording and the picture under an error are cel-go's, because the API server hands them to
-//! users as they are.
+//! Messages and the snippet under an error are cel-go's, because the API server shows them to users as they
+//! are.
 
 use std::fmt;
 
@@ -81,7 +81,7 @@ impl Source {
 pub(crate) struct Issue {
     /// Where.
     pub(crate) place: Place,
-    /// What, in cel-go's words.
+    /// The message, as in cel-go.
     pub(crate) message: String,
 }
 

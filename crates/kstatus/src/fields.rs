@@ -1,19 +1,19 @@
-//! Reading fields of an object that may hold anything, with the errors of Go's accessors.
+//! Accessors for fields of any type, with the errors of Go's accessors.
 
 use serde_json::Value;
 use sluice_base::gojson;
 
-/// A field is not what it has to be, in Go's words.
+/// A field has the wrong type; with Go's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FieldError(pub(crate) String);
 
-/// The kind the object says it is.
+/// The kind of the object.
 pub fn kind(object: &Value) -> &str {
     object.get("kind").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The API group of the object, or nothing if its version is no version.
+/// The API group of the object; empty if its version is invalid.
 pub fn api_group(object: &Value) -> Option<&str> {
     let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     match version.split_once('/') {
@@ -23,7 +23,7 @@ pub fn api_group(object: &Value) -> Option<&str> {
     }
 }
 
-/// The value below a path of field names; the error says where the way ends.
+/// The value at a path of field names; the error names the part where the path ends.
 fn nested<'v>(object: &'v Value, path: &[&str]) -> Result<Option<&'v Value>, FieldError> {
     let mut value = object;
     for (depth, field) in path.iter().enumerate() {
@@ -51,7 +51,7 @@ fn unexpected(path: &[&str], found: &Value, wanted: &str) -> FieldError {
     ))
 }
 
-/// A text that has to be a text if it is there.
+/// An optional string.
 pub(crate) fn text<'v>(object: &'v Value, path: &[&str]) -> Result<Option<&'v str>, FieldError> {
     match nested(object, path)? {
         None => Ok(None),
@@ -60,7 +60,7 @@ pub(crate) fn text<'v>(object: &'v Value, path: &[&str]) -> Result<Option<&'v st
     }
 }
 
-/// A whole number that has to be one if it is there.
+/// An optional integer.
 pub(crate) fn integer(object: &Value, path: &[&str]) -> Result<Option<i64>, FieldError> {
     match nested(object, path)? {
         None => Ok(None),
@@ -68,7 +68,7 @@ pub(crate) fn integer(object: &Value, path: &[&str]) -> Result<Option<i64>, Fiel
     }
 }
 
-/// A list that has to be one if it is there.
+/// An optional list.
 pub(crate) fn list<'v>(
     object: &'v Value,
     path: &[&str],
@@ -80,17 +80,17 @@ pub(crate) fn list<'v>(
     }
 }
 
-/// The text at a pointer, or what stands for anything else.
+/// The string at a pointer, or a default.
 pub(crate) fn text_or<'v>(object: &'v Value, pointer: &str, default: &'v str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or(default)
 }
 
-/// The whole number at a pointer, or what stands for anything else.
+/// The integer at a pointer, or a default.
 pub(crate) fn integer_or(object: &Value, pointer: &str, default: i64) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or(default)
 }
 
-/// A condition of an object's status; what is missing is empty.
+/// A condition of an object's status; missing fields are empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConditionFields<'v> {
     pub(crate) kind: &'v str,
@@ -131,7 +131,7 @@ fn condition(item: &Value) -> Result<ConditionFields<'_>, FieldError> {
     let text = |name: &str, go_type: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text.as_str()),
-        // Go can turn a number into the text of one character, and refuses to in so many words.
+        // Go could convert a number to the text of one character; its converter rejects that with this message.
         Some(Value::Number(number)) if number.as_i64().is_some() => {
             Err(FieldError(format!("cannot convert int64 to {go_type}")))
         }

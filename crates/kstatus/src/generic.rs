@@ -1,11 +1,11 @@
-//! What holds for objects of every kind: deletion, observed generations, standard conditions.
+//! Rules for all kinds: deletion, observed generations, standard conditions.
 
 use serde_json::Value;
 
 use crate::fields::{self, FieldError, conditions};
 use crate::{Assessment, Status};
 
-/// The status, if what all kinds have in common decides it.
+/// The status, if a rule for all kinds determines it.
 pub(crate) fn decide(object: &Value) -> Result<Option<Assessment>, FieldError> {
     let deleted = fields::text(object, &["metadata", "deletionTimestamp"])
         .map_err(|error| looking_up("metadata.deletionTimestamp", &error))?;
@@ -32,7 +32,7 @@ pub(crate) fn decide(object: &Value) -> Result<Option<Assessment>, FieldError> {
     Ok(None)
 }
 
-/// The status, if a Ready condition tells it.
+/// The status, if a Ready condition determines it.
 pub(crate) fn ready(object: &Value) -> Result<Option<Assessment>, FieldError> {
     for condition in conditions(object)?.iter().filter(|condition| condition.kind == "Ready") {
         match condition.status {
@@ -46,7 +46,7 @@ pub(crate) fn ready(object: &Value) -> Result<Option<Assessment>, FieldError> {
     Ok(None)
 }
 
-/// The status of an object whose controller always writes generations, but has not yet.
+/// The status of an object before its controller has written the observed generation.
 pub(crate) fn generations_missing(object: &Value) -> Result<Option<Assessment>, FieldError> {
     let kind = fields::kind(object);
     Ok(match generations(object)? {
@@ -62,8 +62,7 @@ pub(crate) fn generations_missing(object: &Value) -> Result<Option<Assessment>, 
     })
 }
 
-/// The generation of the spec and the one its controller has acted on. The latter is only looked at
-/// if the former is there.
+/// The generation of the spec and the observed generation, which is read only if the former is set.
 fn generations(object: &Value) -> Result<(Option<i64>, Option<i64>), FieldError> {
     let generation = fields::integer(object, &["metadata", "generation"])
         .map_err(|error| looking_up("metadata.generation", &error))?;

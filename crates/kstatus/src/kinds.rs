@@ -1,4 +1,4 @@
-//! The rules of the built-in kinds, by group and kind whatever the version.
+//! Rules of the built-in kinds, by group and kind, for all versions.
 
 pub(crate) mod batch;
 pub(crate) mod core;
@@ -13,7 +13,7 @@ use crate::fields::{self, FieldError};
 
 type Rule = fn(&Value, Timestamp) -> Result<Assessment, FieldError>;
 
-/// The rule of the object's kind, if it has one.
+/// The rule of the object's kind, if there is one.
 pub(crate) fn rule(object: &Value) -> Option<Rule> {
     let rule: Rule = match (fields::api_group(object)?, fields::kind(object)) {
         ("", "Service") => core::service,
@@ -37,7 +37,7 @@ fn always_ready(_: &Value, _: Timestamp) -> Result<Assessment, FieldError> {
     Ok(Assessment::current("Resource is always ready"))
 }
 
-/// The generation was observed, or this would not have been asked: the controller has counted.
+/// The generation is observed when this is called, so the controller has set the counts.
 #[expect(clippy::unnecessary_wraps, reason = "rules share one signature")]
 fn budget(_: &Value, _: Timestamp) -> Result<Assessment, FieldError> {
     Ok(Assessment::current("AllowedDisruptions has been computed."))

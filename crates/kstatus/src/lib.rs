@@ -1,4 +1,4 @@
-//! How far any object has got on its way to what its spec asks for, as Flux's kstatus reads it.
+//! The status of any object, as in Flux's kstatus.
 //!
 //! ```text
 //!   object ── generic     being deleted? generation observed? Reconciling, Stalled?
@@ -7,11 +7,11 @@
 //!          ── otherwise   current
 //! ```
 //!
-//! [`assess`] is the whole reading. Flux reads a Job otherwise ([`assess_job`]): it is current only
-//! when it has completed. Whoever owns pods fails when they do: [`with_pods`].
+//! [`assess`] computes the status. Flux treats Jobs differently ([`assess_job`]): a Job is current only when it has
+//! completed. Owners of pods fail when their pods do: [`with_pods`].
 //!
-//! **Invariant:** a pure function of the object and of the time it is given; statuses and messages
-//! are those of `fluxcd/cli-utils` 1.2.3, and so are the errors, because they end up in conditions.
+//! **Invariant:** a pure function of the object and the given time; statuses, messages and errors are those of
+//! `fluxcd/cli-utils` 1.2.3, because they end up in conditions.
 
 mod fields;
 mod generic;
@@ -26,25 +26,25 @@ use serde_json::Value;
 pub use fields::{FieldError, api_group, kind};
 pub use pods::with_pods;
 
-/// How far an object has got.
+/// The status of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// On its way.
+    /// In progress.
     InProgress,
-    /// It will not get there by itself.
+    /// Failed: it will not become current by itself.
     Failed,
-    /// As its spec asks for.
+    /// Current: it matches its spec.
     Current,
     /// Being deleted.
     Terminating,
-    /// Not there.
+    /// Not found.
     NotFound,
-    /// It could not be told.
+    /// It could not be determined.
     Unknown,
 }
 
 impl Status {
-    /// The word for it.
+    /// The name of the status.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InProgress => "InProgress",
@@ -63,31 +63,30 @@ impl fmt::Display for Status {
     }
 }
 
-/// What was read from an object.
+/// The result for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
-    /// How far it has got.
+    /// The status.
     pub status: Status,
-    /// Why, for people.
+    /// The message for people.
     pub message: String,
-    /// The standard condition the object would bear: `Reconciling` while it is in progress,
-    /// `Stalled` when it failed.
+    /// The standard condition: `Reconciling` while the object is in progress, `Stalled` when it failed.
     pub condition: Option<Condition>,
 }
 
-/// Why an object is not current, in the form of a condition that is true.
+/// A standard condition with the status `True`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// `Reconciling` or `Stalled`.
     pub kind: &'static str,
-    /// The reason in one word.
+    /// The reason, as one word.
     pub reason: String,
-    /// The reason for people.
+    /// The message for people.
     pub message: String,
 }
 
 impl Assessment {
-    /// A status with a message and nothing else.
+    /// A result with a message only.
     pub fn plain(status: Status, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), condition: None }
     }
@@ -110,7 +109,7 @@ impl Assessment {
     }
 }
 
-/// How far an object has got. `now` decides how long a pod may wait for a node.
+/// Computes the status of an object. `now` is for the time that a pod may be unschedulable.
 pub fn assess(object: &Value, now: Timestamp) -> Result<Assessment, FieldError> {
     if let Some(decided) = generic::decide(object)? {
         return Ok(decided);
@@ -124,8 +123,8 @@ pub fn assess(object: &Value, now: Timestamp) -> Result<Assessment, FieldError> 
     Ok(Assessment::current("Resource is current"))
 }
 
-/// How far a Job has got as Flux's controllers see it: one that still runs is in progress, one that
-/// is suspended is as asked for. Unlike in [`assess`], deletion and generation do not count.
+/// The status of a Job in Flux's controllers: a running one is in progress, a suspended one is current. Unlike in
+/// [`assess`], deletion and generation are ignored.
 pub fn assess_job(object: &Value) -> Result<Assessment, FieldError> {
     kinds::batch::to_completion(object)
 }

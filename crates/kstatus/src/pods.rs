@@ -1,4 +1,4 @@
-//! What the pods of a StatefulSet or a ReplicaSet say about it.
+//! The effect of pods on the status of their StatefulSet or ReplicaSet.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,9 +6,8 @@ use serde_json::Value;
 use crate::fields::conditions;
 use crate::{Assessment, Status, assess};
 
-/// The assessment of an owner of pods, given them: while it is in progress, pods that have failed
-/// for good fail it. Those that are being deleted or find no node do not count, because a rollout
-/// or an autoscaler will see to them.
+/// The status of an owner of pods: while it is in progress, failed pods make it fail. Pods that are being deleted or
+/// unschedulable do not count, because a rollout or an autoscaler will take care of them.
 pub fn with_pods<'v>(
     assessment: Assessment,
     pods: impl IntoIterator<Item = &'v Value>,

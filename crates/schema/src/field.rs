@@ -1,7 +1,7 @@
-//! Paths and field errors in upstream's words (`k8s.io/apimachinery/pkg/util/validation/field`).
+//! Paths and field errors with upstream's messages (`k8s.io/apimachinery/pkg/util/validation/field`).
 //!
-//! Validation returns a list of [`FieldError`]s; the API server turns the list into one Status with
-//! a cause per error. Message texts are observable: clients and controllers match on them.
+//! Validation returns a list of [`FieldError`]s; the API server turns the list into one Status with a
+//! cause per error. Messages are observable: clients and controllers match on them.
 
 use std::fmt;
 
@@ -114,7 +114,7 @@ pub struct FieldError {
     pub field: String,
     /// The offending value; `None` where upstream omits it.
     pub value: Option<Value>,
-    /// More words, possibly none.
+    /// The detail, possibly empty.
     pub detail: String,
 }
 

@@ -1,8 +1,8 @@
-//! The Go types of the built-in kinds, and what decoding into them and encoding again does.
+//! The Go types of the built-in kinds: decoding into them and encoding again.
 //!
-//! A Kubernetes API server reads every request into a Go struct and writes the struct out again.
-//! That drops unknown fields, fills in zero values, canonicalises quantities and times, and refuses
-//! values of the wrong type in words that users know. The table of types was recorded by reflection
+//! A Kubernetes API server decodes every request into a Go struct and encodes the struct again. That
+//! drops unknown fields, fills in zero values, canonicalises quantities and times, and rejects values of
+//! the wrong type with well-known messages. The table of types was recorded by reflection
 //! (`xtask record types`); this module walks it.
 
 mod byte_text;
@@ -51,7 +51,7 @@ pub enum DecodeError {
         /// `Deployment`.
         kind: String,
     },
-    /// A value has the wrong type or form; in the words of Go's decoder.
+    /// A value has the wrong type or form; with the message of Go's decoder.
     #[error("{0}")]
     Value(String),
 }
@@ -197,7 +197,7 @@ impl Types {
         )
     }
 
-    /// What a field holds that nobody set, as Go writes it.
+    /// The value of an unset field, as Go writes it.
     pub(crate) fn zero(&self, number: usize) -> Value {
         match &self.get(number).shape {
             Shape::Bool => Value::Bool(false),

@@ -1,9 +1,9 @@
-//! What the Kubernetes API knows about the shape of objects, as pure functions over JSON.
+//! Schemas of the Kubernetes API, as pure functions over JSON.
 //!
-//! - [`field`]: paths and field errors in upstream's words.
-//! - [`gotypes`]: what decoding into the Go types and encoding again does to an object.
+//! - [`field`]: paths and field errors with upstream's messages.
+//! - [`gotypes`]: decoding into the Go types and encoding again.
 //! - [`managed`]: `managedFields` through updates and server-side apply.
-//! - [`metadata`]: what is wrong with an object's `metadata`.
+//! - [`metadata`]: validation of an object's `metadata`.
 //! - [`names`]: the rules for names, label keys and label values.
 //! - [`openapi_v2`]: OpenAPI v3 as v2.
 //! - [`patch`]: JSON patches, merge patches and strategic merge patches.

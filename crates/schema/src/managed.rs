@@ -52,7 +52,7 @@ pub struct Request<'a> {
     pub kind: &'a str,
     /// The subresource, or nothing.
     pub subresource: &'a str,
-    /// Who writes: the field manager of the request, or the first word of its user agent.
+    /// The writer: the field manager of the request, or the first word of its user agent.
     pub manager: &'a str,
     /// The time, as RFC 3339.
     pub now: &'a str,
@@ -77,7 +77,7 @@ pub enum Error {
     Internal(String),
 }
 
-/// The conflicts of an apply, in upstream's words.
+/// The conflicts of an apply, with upstream's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictError {
     /// The message of the Status.
@@ -150,7 +150,7 @@ pub fn try_update(request: &Request<'_>, live: &Value, new: &mut Value) -> Resul
         let entries = entries::entries_of(live).unwrap_or_default();
         entries::decode(entries).unwrap_or_default()
     };
-    // Entries in the request are a wish about entries, but not through a subresource.
+    // Managed fields in a request replace the entries, but not through a subresource.
     let mut managed = match entries::entries_of(new) {
         Some(entries) if request.subresource.is_empty() => {
             if entries::is_reset(entries) {
@@ -329,7 +329,7 @@ fn track_update(
     Ok(())
 }
 
-/// Takes the fields that nobody ever owns from a manager.
+/// Removes fields that are never owned from a manager.
 fn strip(managers: &mut crate::smd::Managers, manager: &str) {
     use std::sync::LazyLock;
     static STRIPPED: LazyLock<FieldSet> = LazyLock::new(|| {

@@ -1,5 +1,4 @@
-//! What is wrong with an object's `metadata` (`ValidateObjectMeta`), for whole objects and for
-//! objects embedded in others.
+//! Validates an object's `metadata` (`ValidateObjectMeta`), for whole objects and for embedded ones.
 
 use serde_json::Value;
 

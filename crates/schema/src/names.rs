@@ -1,7 +1,7 @@
 //! The rules for names, label keys and label values, with upstream's explanations.
 //!
-//! Each function returns what is wrong with a value, in upstream's words and order; an empty list
-//! means the value is fine (`k8s.io/apimachinery/pkg/util/validation`).
+//! Each function returns upstream's messages, in upstream's order, for the rules that a value violates; an
+//! empty list means that the value is valid (`k8s.io/apimachinery/pkg/util/validation`).
 
 const LABEL_1123: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_1123: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";

@@ -1,8 +1,8 @@
-//! OpenAPI v3 documents as OpenAPI v2, which kubectl still asks for (client-side validation of lists, `explain` of old
-//! clients).
+//! OpenAPI v3 documents as OpenAPI v2, which kubectl still requests (client-side validation of lists, `explain` of
+//! old clients).
 //!
-//! v2 knows no defaults of fields, no alternatives and no references with siblings other than a description; what it
-//! cannot say is left out as the API server leaves it out, for custom resources too.
+//! v2 has no defaults of fields, no alternatives and no references with siblings other than a description; these are
+//! omitted as the API server omits them, also for custom resources.
 
 use serde_json::{Map, Value, json};
 

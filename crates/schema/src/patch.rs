@@ -1,4 +1,4 @@
-//! The three sorts of patches an API server takes, with upstream's quirks and words.
+//! The three kinds of patches of an API server, with upstream's quirks and messages.
 //!
 //! - [`json_patch`]: RFC 6902 as evanphx/json-patch v4 applies it.
 //! - [`merge_patch`]: RFC 7386, likewise.

@@ -1,9 +1,9 @@
 //! Reads request bodies in Kubernetes' protobuf into the JSON that Go would write for them.
 //!
-//! Go clients send built-in kinds as protobuf and cannot be talked out of it. The body is an
-//! envelope that names the kind, around a message whose fields are numbered in the Go type's tags;
-//! so the recorded type table is all that is needed. Answers with objects may always be JSON, and are not
-//! written here; OpenAPI documents are ([`openapi`]), because kubectl reads no other form of v2.
+//! Go clients always send built-in kinds as protobuf. The body is an envelope that names the kind, around a message with
+//! field numbers that are in the Go type's tags; so the recorded type table is all that is needed. Responses with
+//! objects may always be JSON, and are not written here; OpenAPI documents are ([`openapi`]), because kubectl reads v2
+//! in no other form.
 
 pub mod openapi;
 mod wire;
@@ -23,7 +23,7 @@ const MAGIC: &[u8] = b"k8s\0";
 /// Schemas of custom resources nest; deeper than this is refused.
 const MAX_DEPTH: usize = 128;
 
-/// Why a body cannot be read, in the words of Go's decoder where users may meet them.
+/// Why a body cannot be decoded, with the messages of Go's decoder where users may see them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtobufError {
     /// The body is empty.

@@ -1,8 +1,7 @@
-//! What a real Kubernetes 1.35.4 said about itself: OpenAPI, discovery, the objects of a fresh
-//! cluster.
+//! Data of a real Kubernetes 1.35.4: OpenAPI, discovery, the objects of a fresh cluster.
 //!
-//! The data was recorded by `xtask record` and lies compressed in the binary. Nothing is unpacked
-//! before it is asked for, and then only the part that is needed is parsed.
+//! The data was recorded by `xtask record` and is compressed in the binary. It is unpacked on first use, and only the
+//! part that is needed is parsed.
 
 mod discovery;
 mod members;

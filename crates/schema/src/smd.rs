@@ -1,4 +1,4 @@
-//! Structured merge and diff: which fields of an object somebody set, and merging what several set.
+//! Structured merge and diff: the field sets of managers, and merging configurations.
 //!
 //! The behaviour is that of sigs.k8s.io/structured-merge-diff v6, which server-side apply is made of:
 //!
@@ -9,10 +9,10 @@
 //!                         merge            a configuration into a live object
 //!                         remove_items     paths out of an object
 //! FieldSet            <─> FieldsV1         the form inside managedFields
-//! Updater             ──> who owns what after an update or an apply, or the conflicts
+//! Updater             ──> the owners after an update or an apply, or the conflicts
 //! ```
 //!
-//! Objects are plain JSON values; nothing here knows about metadata. [`crate::managed`] does.
+//! Objects are plain JSON values; metadata is handled in [`crate::managed`].
 
 mod compare;
 mod element;

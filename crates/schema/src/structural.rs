@@ -1,5 +1,5 @@
-//! Structural schemas: what a CustomResourceDefinition says about its objects, and the passes that
-//! upstream runs with it on every object.
+//! Structural schemas of CustomResourceDefinitions, and the passes that upstream runs with them on every
+//! object.
 //!
 //! ```text
 //! request body ─▶ prune ─▶ prune_nulls ─▶ coerce ─▶ default ─▶ validate ─▶ listtype ─▶ (CEL rules)
@@ -8,9 +8,9 @@
 //! - [`Schema::parse`] reads `openAPIV3Schema`; [`invariants::check`] says whether it is structural.
 //! - [`prune`](pruning::prune) drops fields the schema does not name and reports them,
 //!   [`defaulting`] fills in defaults, [`coercion`] checks embedded metadata.
-//! - [`validation`] checks values in kube-openapi's words, [`listtype`] the uniqueness of set and
-//!   map lists. Rules in `x-kubernetes-validations` are kept in [`Schema::rules`] for the caller:
-//!   evaluating them needs the expression engine, which is a sibling of this crate.
+//! - [`validation`] checks values with kube-openapi's messages, [`listtype`] the uniqueness of set and map
+//!   lists. Rules in `x-kubernetes-validations` are kept in [`Schema::rules`] for the caller: evaluating
+//!   them needs the expression engine, which is a sibling of this crate.
 //! - [`definition`] validates and defaults the CustomResourceDefinition itself and computes its
 //!   conditions.
 

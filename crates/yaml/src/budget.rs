@@ -1,4 +1,4 @@
-//! How far aliases may blow a document up.
+//! Limits of alias expansion.
 
 use crate::error::Error;
 

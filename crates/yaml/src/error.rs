@@ -1,4 +1,4 @@
-//! Why a text could not be read, in go-yaml's words.
+//! Parse errors, with go-yaml's messages.
 
 use std::fmt;
 

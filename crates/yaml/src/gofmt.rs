@@ -1,11 +1,11 @@
-//! Floats and texts as Go prints them: `strconv` with the `g` verb, `encoding/json`, and `%#v`.
+//! Floats and strings in Go's formats: `strconv` with the `g` verb, `encoding/json`, and `%#v`.
 
-/// A float with as few digits as tell it apart, in exponent form below 1e-4 and from 1e6 on.
+/// A float with the fewest digits that identify it, in exponent form below 1e-4 and from 1e6 on.
 pub(crate) fn general(value: f64) -> String {
     shape(&format!("{value:e}"), || format!("{value}"))
 }
 
-/// The same, with as few digits as tell it apart among floats of 32 bits.
+/// The same for 32-bit floats.
 pub(crate) fn general_32(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "the narrower float is what is printed")]
     let narrow = value as f32;

@@ -1,6 +1,6 @@
-//! Bytes to text: byte order marks, UTF-16, and the characters that YAML allows at all.
+//! Decodes bytes: byte order marks, UTF-16, and the characters that YAML allows.
 //!
-//! What leaves here is valid UTF-8 without NUL, so the scanner may use NUL for the end of the text.
+//! The result is valid UTF-8 without NUL, so the scanner may use NUL for the end of the text.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Input<'_> {
     }
 }
 
-/// The ASCII characters that may stand in a text.
+/// The allowed ASCII characters.
 static ALLOWED: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0x20;
@@ -45,7 +45,7 @@ fn is_allowed(character: char) -> bool {
         | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..='\u{10FFFF}')
 }
 
-/// Where the first character stands that is not allowed.
+/// The position of the first character that is not allowed.
 fn first_control(text: &str) -> Option<usize> {
     if text.bytes().all(|byte| ALLOWED[usize::from(byte)]) {
         return None;

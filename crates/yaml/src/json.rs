@@ -1,9 +1,9 @@
 //! YAML to JSON values, as `sigs.k8s.io/yaml` converts them.
 //!
-//! That library decodes with go-yaml v2 into Go maps and turns their keys into strings. So keys
-//! are equal when their *typed* values are, merge keys act where they stand, and what JSON cannot
-//! hold (a null key, an infinity) is found after everything else. The usual text goes straight to a
-//! JSON value; one that JSON cannot hold is read once more into Go's values to find Go's words.
+//! That library decodes with go-yaml v2 into Go maps and converts their keys to strings. So keys are equal when their
+//! *typed* values are, merge keys are applied in order, and values that JSON lacks (a null key, an infinity) are
+//! detected last. Ordinary text is decoded directly to a JSON value; only after an error it is decoded again into Go's
+//! values, to find Go's message.
 
 pub(crate) mod base64;
 mod decode;

@@ -1,5 +1,4 @@
-//! A document as a tree that can be changed and written again: kinds, tags, styles, comments,
-//! places.
+//! A document as a tree that can be changed and written: kinds, tags, styles, comments, positions.
 
 mod alias;
 mod comments;

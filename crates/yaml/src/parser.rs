@@ -1,4 +1,4 @@
-//! Tokens to events: the grammar of YAML 1.1 as a state machine.
+//! Parses tokens into events: the grammar of YAML 1.1 as a state machine.
 
 mod collection;
 mod comment;

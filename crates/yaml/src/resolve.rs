@@ -1,7 +1,7 @@
-//! What a scalar means: null, truth, number, time or text, as go-yaml decides it.
+//! The type of a scalar: null, boolean, number, time or string, as go-yaml resolves it.
 //!
-//! Both versions read YAML 1.1's numbers (`0777`, `1_000`, `0b1`) besides 1.2's; they differ in
-//! its words for truth: only v2 takes `yes`, `no`, `on`, `off`, `y` and `n`.
+//! Both versions read YAML 1.1's numbers (`0777`, `1_000`, `0b1`) besides 1.2's; they differ in booleans: only v2 has
+//! `yes`, `no`, `on`, `off`, `y` and `n`.
 
 mod number;
 mod time;

@@ -1,9 +1,8 @@
-//! Text to tokens, as libyaml and its Go port cut it.
+//! Scans text into tokens, like libyaml and its Go port.
 //!
-//! The scanner looks ahead only as far as it must to know whether what it just read is a key
-//! without `?` (a *simple key*): those are found when their `:` comes, and the tokens in front of
-//! them are put into the queue afterwards. Only text of an earlier document decides about a token,
-//! so a broken second document does not hurt a reader of the first.
+//! The scanner looks ahead only as far as needed to know whether it just read a key without `?` (a *simple key*): such a
+//! key is recognised at its `:`, and the tokens before it are queued afterwards. Tokens depend only on text before
+//! them, so an invalid second document does not affect a reader of the first.
 
 mod character;
 mod comment;
@@ -152,7 +151,7 @@ impl<'a> Scanner<'a> {
     // --- the queue ------------------------------------------------------------------------------
 
     fn fetch_more_tokens(&mut self) -> Result<(), Fault> {
-        // go-yaml v3 keeps two tokens in hand to place comments; its errors come that much earlier.
+        // go-yaml v3 reads two tokens ahead to place comments; its errors come that much earlier.
         let in_hand = match self.dialect {
             Dialect::V2 => 0,
             Dialect::V3 => 2,
@@ -209,7 +208,7 @@ impl<'a> Scanner<'a> {
         self.scan_to_next_token();
         self.unroll_indent(self.column().cast_signed(), scan_mark);
         if self.problem.is_some() {
-            // go-yaml has the longest indicator in hand before it looks for any.
+            // go-yaml has read the longest indicator before it looks for any.
             self.at(3);
         }
 
@@ -232,7 +231,7 @@ impl<'a> Scanner<'a> {
         if self.dialect == Dialect::V2 {
             return self.fetch_content_token(first);
         }
-        // A comment behind `:` or `,` belongs to what stands in front of that.
+        // A comment after `:` or `,` belongs to what is before that.
         let separator = if self.flow_level == 0 { b':' } else { b',' };
         let mark = if first == separator { self.recent(0).mark } else { self.mark() };
         self.fetch_content_token(first)?;

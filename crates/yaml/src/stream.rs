@@ -1,7 +1,7 @@
-//! Streams cut into documents by their text, before any of them is read.
+//! Splits streams into documents by their text, before they are parsed.
 //!
-//! Neither Kubernetes nor kustomize lets the parser find the documents of a stream, so that one that
-//! is broken does not hurt the others; each has its own idea of a separator.
+//! Neither Kubernetes nor kustomize lets the parser find the documents of a stream, so that an invalid one does not
+//! affect the others; each has its own rule for separators.
 
 use crate::error::Error;
 

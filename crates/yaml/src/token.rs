@@ -1,4 +1,4 @@
-//! The tokens that the scanner hands to the parser.
+//! The tokens between scanner and parser.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// The place after an indicator of one character that stands here.
+    /// The position after an indicator of one character.
     pub(crate) fn next(self) -> Self {
         Self { index: self.index + 1, line: self.line, column: self.column + 1 }
     }

@@ -1,6 +1,6 @@
-//! A document as one flat list of nodes in reading order, for readers that only want its values.
+//! A document as a flat list of nodes in reading order, for readers that need only its values.
 //!
-//! Texts are slices of the input where they can be, so a large stream costs one list and no tree.
+//! Strings are slices of the input where possible, so a large stream costs one list and no tree.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

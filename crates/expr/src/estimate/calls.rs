@@ -1,4 +1,4 @@
-//! What calls may cost.
+//! The estimated cost of calls.
 
 use super::{Argument, Entry, Estimator, Range};
 use crate::ast::{Expr, Kind};
@@ -163,7 +163,7 @@ impl Estimator<'_> {
         }
     }
 
-    /// Kubernetes' own functions, and those whose cost Kubernetes decides.
+    /// Kubernetes' own functions, and those with a cost that Kubernetes decides.
     fn library(
         &self,
         function: &str,

@@ -1,4 +1,4 @@
-//! What calls cost, by the sizes of what they are given.
+//! The actual cost of calls, by the sizes of their arguments.
 
 use crate::value::{Outcome, Value};
 

@@ -23,7 +23,7 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
     })
 }
 
-/// Functions whose result for a constant is known when the program is made.
+/// Functions with a result that is known at compile time for a constant.
 pub(crate) fn is_conversion(name: &str) -> bool {
     name == "dyn" || name == "type" || find(name).is_some()
 }

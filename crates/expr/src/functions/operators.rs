@@ -26,8 +26,8 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
     })
 }
 
-/// The error for a left operand whose type has no such operator: types that receive calls answer
-/// it themselves, in fewer words.
+/// The error for a left operand of a type without the operator: types that receive calls have a shorter
+/// message.
 fn unsupported(call: &Call, left: &Value) -> EvalError {
     match left {
         Value::String(_) | Value::Timestamp(_) | Value::Duration(_) => {

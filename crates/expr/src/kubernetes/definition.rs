@@ -1,4 +1,4 @@
-//! What a definition is refused for because of its rules.
+//! Errors of a definition's rules.
 
 use serde_json::Value as Json;
 use sluice_base::gojson;
@@ -67,7 +67,7 @@ struct Found {
 struct Place<'p> {
     /// Whether values here have a type, and whether that is of a whole resource.
     typed: Option<bool>,
-    /// The innermost list around it whose elements have no past.
+    /// The innermost list around it with elements that do not correlate.
     uncorrelated: Option<&'p str>,
     /// How many values there may be, if anything limits them.
     count: Option<u64>,

@@ -1,5 +1,5 @@
-//! What the parser expects, and how it goes on when it finds something else: ANTLR's default
-//! strategy (drop one token, invent one, or skip to where a caller can go on).
+//! The expected tokens, and the recovery after an unexpected one: ANTLR's default strategy (drop one token, insert one,
+//! or skip to where a caller can continue).
 
 use super::{Failed, Parser, RECOVERY_LIMIT, Rule};
 use crate::lexer::{Spanned, Token};

@@ -131,7 +131,7 @@ impl<'v> List<'v> {
     }
 }
 
-/// What tells an element of a keyed list from others.
+/// The identity of an element of a keyed list.
 pub(crate) type ElementKey = Vec<Option<Key>>;
 
 /// The key of an element of a keyed list.

@@ -1,4 +1,4 @@
-//! Jobs: kstatus' reading, where one that runs is current, and Flux's, where it is not.
+//! Jobs: in kstatus a running one is current, in Flux it is in progress.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Assessment;
 use crate::fields::{FieldError, conditions, integer_or, text_or};
 
-/// A Job is current as soon as it runs.
+/// kstatus: a Job is current as soon as it runs.
 pub(super) fn started(object: &Value, _: Timestamp) -> Result<Assessment, FieldError> {
     let job = Job::of(object);
     if let Some(ended) = job.ended(object)? {
@@ -18,7 +18,7 @@ pub(super) fn started(object: &Value, _: Timestamp) -> Result<Assessment, FieldE
     Ok(Assessment::current(job.progress()))
 }
 
-/// A Job is current when it is done, or is not to run.
+/// Flux: a Job is current when it has completed or is suspended.
 pub(crate) fn to_completion(object: &Value) -> Result<Assessment, FieldError> {
     if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
         return Ok(Assessment::current("Job is suspended"));
@@ -34,7 +34,7 @@ pub(crate) fn to_completion(object: &Value) -> Result<Assessment, FieldError> {
     Ok(Assessment::in_progress("JobInProgress", job.progress()))
 }
 
-/// The numbers of a Job.
+/// The counts of a Job.
 struct Job {
     parallelism: i64,
     completions: i64,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Assessment;
 use crate::fields::{self, ConditionFields, FieldError, conditions, text_or};
 
-/// How long a pod may look for a node before it counts as failed.
+/// How long a pod may be unschedulable before it counts as failed.
 const SCHEDULE_WINDOW: SignedDuration = SignedDuration::from_secs(15);
 
 #[expect(clippy::unnecessary_wraps, reason = "rules share one signature")]
@@ -73,7 +73,7 @@ fn pending(object: &Value, conditions: &[ConditionFields<'_>], now: Timestamp) -
     Assessment::failed("PodUnschedulable", "Pod could not be scheduled")
 }
 
-/// Whether the first word on the pod's place is that there is none.
+/// Whether the pod's first condition is that it is unschedulable.
 fn refused(conditions: &[ConditionFields<'_>]) -> bool {
     conditions
         .iter()

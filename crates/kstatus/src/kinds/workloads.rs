@@ -1,4 +1,4 @@
-//! What keeps pods running: the order of the questions is the order of the answers people see.
+//! Workloads: the order of the checks determines the message.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::fields::{FieldError, conditions, integer_or, text_or};
 use crate::generic;
 use crate::{Assessment, Condition, Status};
 
-/// What a Deployment without a deadline is defaulted to; its controller then reports no progress.
+/// The default of a Deployment without a deadline; its controller then reports no progress.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
 #[expect(clippy::unnecessary_wraps, reason = "rules share one signature")]
@@ -138,12 +138,12 @@ pub(super) fn daemon_set(object: &Value, _: Timestamp) -> Result<Assessment, Fie
         }))
 }
 
-/// In progress, if there are fewer than there should be.
+/// In progress, if there are fewer than desired.
 fn fewer(reason: &str, what: &str, found: i64, wanted: i64) -> Option<Assessment> {
     (found < wanted).then(|| Assessment::in_progress(reason, format!("{what}: {found}/{wanted}")))
 }
 
-/// In progress, if old pods have yet to go.
+/// In progress, if there are old pods.
 fn surplus(found: i64, wanted: i64) -> Option<Assessment> {
     (found > wanted).then(|| {
         let extra = found.wrapping_sub(wanted);

@@ -1,5 +1,5 @@
-//! Go's standard base64: line ends are skipped, spare bits are not looked at, and an error says at
-//! which byte decoding stopped.
+//! Go's standard base64: line ends are skipped, spare bits are ignored, and an error names the byte at which decoding
+//! stopped.
 
 /// The bytes that `text` stands for.
 pub(super) fn read(text: &str) -> Result<Vec<u8>, String> {

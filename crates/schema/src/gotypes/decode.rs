@@ -1,8 +1,8 @@
 //! Walks a document along a Go type, the way `sigs.k8s.io/json` decodes.
 //!
-//! Go's decoder has two sorts of failure. A value of the wrong kind is noted and decoding goes on;
-//! the first note is the answer. A type's own `UnmarshalJSON` that fails ends decoding at once and
-//! wins over notes. Unknown and duplicate fields count only if neither happened.
+//! Go's decoder has two kinds of failures. A value of the wrong kind is recorded and decoding continues; the first such
+//! error is the result. A failing `UnmarshalJSON` of a type ends decoding at once and takes precedence. Unknown and
+//! duplicate fields count only if neither happened.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub(super) fn decode(
     Ok(Decoded { value, strict: decoder.strict })
 }
 
-/// Decodes a value whose type reads its own JSON, apart from any object.
+/// Decodes a value of a type with its own `UnmarshalJSON`, outside of any object.
 pub(super) fn own_value(types: &Types, number: usize, source: Value) -> Result<Value, String> {
     Decoder::new(types, false).run(number, source.into()).map_err(|fault| fault.message())
 }
@@ -69,7 +69,7 @@ impl Fault {
 
 struct Decoder<'t> {
     types: &'t Types,
-    /// The struct whose field is being read, and the fields that lead there from the root.
+    /// The struct of the field that is being decoded, and the path from the root.
     owner: &'t str,
     fields: Vec<&'t str>,
     /// The first value of a wrong kind.
@@ -338,7 +338,7 @@ fn nil_if_empty(value: Value) -> Value {
     if value.as_array().is_some_and(Vec::is_empty) { Value::Null } else { value }
 }
 
-/// The word of Go's decoder for what it found.
+/// The name of a JSON type in Go's decoder.
 fn kind_of(document: &Document) -> &'static str {
     match document {
         Document::Null => "null",

@@ -1,5 +1,5 @@
-//! JSON text as a tree that keeps what Go's decoder looks at: the order of keys, duplicate keys, and
-//! the text of numbers. Syntax errors are in Go's words.
+//! JSON text as a tree that keeps what Go's decoder sees: the order of keys, duplicate keys, and the text of numbers.
+//! Syntax errors have Go's messages.
 
 use serde_json::{Map, Number, Value};
 
@@ -23,7 +23,7 @@ pub enum Document {
     Object(Vec<(String, Document)>),
 }
 
-/// Why a text is no JSON, in the words of Go's `encoding/json`.
+/// Why a text is not JSON, with the messages of Go's `encoding/json`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SyntaxError(String);

@@ -1,4 +1,4 @@
-//! The Go types that read and write their own JSON.
+//! The Go types with their own `MarshalJSON` and `UnmarshalJSON`.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl Own {
         })
     }
 
-    /// What Go writes for a value that nobody set.
+    /// The value of an unset field, as Go writes it.
     pub(crate) fn zero(self) -> Value {
         match self {
             Self::Quantity => Value::from("0"),

@@ -1,8 +1,7 @@
-//! Turns an untyped object into its Go type the way `runtime.DefaultUnstructuredConverter` does.
+//! Converts an untyped object to its Go type like `runtime.DefaultUnstructuredConverter`.
 //!
-//! The API server takes this way, and not JSON, after a strategic merge. It differs in its words, it
-//! stops at the first wrong value in the order of the Go fields, and it cuts integers that are too
-//! wide instead of refusing them.
+//! The API server uses this, and not JSON, after a strategic merge. The messages differ, it stops at the first wrong
+//! value in the order of the Go fields, and it truncates integers that are too wide instead of rejecting them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -150,7 +149,7 @@ fn integer(number: &serde_json::Number, most: i64) -> Option<Value> {
     })
 }
 
-/// Go's reflection word for an untyped value.
+/// The name of an untyped value in Go's reflection.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "invalid",

@@ -1,4 +1,4 @@
-//! The recorded table: reading it, and the shape it is kept in.
+//! The recorded table of types.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -93,7 +93,7 @@ impl Fields {
 }
 
 impl Shape {
-    /// The word of Go's reflection for it.
+    /// Its name in Go's reflection.
     pub(crate) fn go_kind(&self) -> &'static str {
         match self {
             Self::Bool => "bool",

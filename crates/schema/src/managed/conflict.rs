@@ -1,4 +1,4 @@
-//! Conflicts in upstream's words.
+//! Conflicts, with upstream's messages.
 
 use std::collections::BTreeMap;
 

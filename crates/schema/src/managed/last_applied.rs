@@ -1,5 +1,5 @@
-//! Moving from client-side to server-side apply: the annotation that kubectl keeps its last
-//! configuration in excuses conflicts, and is kept up to date.
+//! Migration from client-side to server-side apply: kubectl's last-applied annotation excuses conflicts, and is kept up
+//! to date.
 
 use serde_json::{Map, Value};
 use sluice_base::gojson;

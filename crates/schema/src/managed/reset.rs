@@ -1,4 +1,4 @@
-//! What the endpoints of built-in kinds reset, so that nobody owns it through them.
+//! The fields that endpoints of built-in kinds reset, so that no manager owns them through these.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const SPEC: Paths = &[&["spec"]];
 const APPROVAL: Paths = &[&["spec"], &["status", "certificate"]];
 const ALL_BUT_STATUS: Paths = &[&["metadata"], &["spec"]];
 
-/// Kinds whose main endpoint resets the status, and whose status endpoint resets something.
+/// Kinds with a main endpoint that resets the status, and a status endpoint that resets other fields.
 const ROWS: &[Row] = &[
     row("", &["v1"], CORE, SPEC),
     row(

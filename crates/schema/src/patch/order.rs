@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::PatchError;
 use super::strategic::{DIRECTIVE, missing_key, wrong_type};
 
-/// How items are told apart: by a merge key, or as they are.
+/// The identity of items: a merge key, or the item itself.
 #[derive(Clone, Copy)]
 pub(super) struct Identity<'a> {
     /// Empty for lists of scalars.

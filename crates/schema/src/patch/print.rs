@@ -1,4 +1,4 @@
-//! Values as Go's `%v` prints them, which is how they stand in error messages.
+//! Values as Go's `%v` prints them, for error messages.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What strategic merge has to know about a field: how its list merges, and by which key.
+//! The patch strategy and merge key of fields.
 
 use crate::gotypes::{Shape, Types};
 

@@ -383,7 +383,7 @@ fn items_are_objects(lists: &[&[Value]]) -> Result<bool, PatchError> {
         }
     }
     match first {
-        // Upstream has no word for a list of nulls: it crashes.
+        // Upstream panics for a list of nulls.
         None | Some(Value::Null) => {
             Err(PatchError::Failed("no elements in any of the given slices".to_owned()))
         }
@@ -461,7 +461,7 @@ fn field_of<'a>(name: &'a str, prefix: &str) -> Result<&'a str, PatchError> {
     }
 }
 
-/// The strategy of a field beside `retainKeys`, which only concerns those who make patches.
+/// The strategy of a field without `retainKeys`, which only matters for making patches.
 fn strategy(field: &FieldPatch) -> Result<&str, PatchError> {
     let parts: Vec<&str> = field.strategy.split(',').collect();
     match parts.as_slice() {

@@ -1,4 +1,4 @@
-//! What field validation finds in a patch's text before the patch is applied.
+//! Field validation of a patch's text before it is applied.
 
 use serde_json::Value;
 
@@ -96,7 +96,7 @@ fn complain(complaints: &mut Vec<String>, what: &str, path: &str) {
     }
 }
 
-/// The word of Go's decoder for a value.
+/// The name of a JSON type in Go's decoder.
 pub(super) fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -52,7 +52,7 @@ pub fn write_fields_v1_value(out: &mut String, value: &Value) {
     out.push('}');
 }
 
-/// Whether the node whose contents are written is itself in the set.
+/// Whether the node with the contents that are written is itself in the set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Own {
     Yes,

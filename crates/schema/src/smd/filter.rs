@@ -1,4 +1,4 @@
-//! Which fields an endpoint lets anybody own: writes reset the rest.
+//! The fields that an endpoint lets managers own: writes reset the rest.
 
 use super::element::PathElement;
 use super::set::{Child, FieldSet};

@@ -64,9 +64,9 @@ pub(crate) struct List {
 pub(crate) enum ListRelationship {
     /// Owned as a whole.
     Atomic,
-    /// Items are told apart by their values.
+    /// Items are identified by their values.
     Set,
-    /// Items are told apart by these fields.
+    /// Items are identified by these fields.
     Keyed(Vec<Arc<str>>),
 }
 

@@ -1,4 +1,4 @@
-//! Field sets: which paths of an object somebody owns, as a tree of sorted path elements.
+//! Field sets: the paths of an object that a manager owns, as a tree of sorted path elements.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl FieldSet {
         set
     }
 
-    /// Adds a path; the path to the whole object is nobody's and is not added.
+    /// Adds a path; the empty path, the whole object, is never owned and not added.
     pub fn insert(&mut self, path: &[PathElement]) {
         let Some((last, parents)) = path.split_last() else { return };
         let mut set = self;

@@ -1,4 +1,4 @@
-//! A value and its type: checking it, naming its list items, listing the fields it sets.
+//! A value and its type: validation, identities of list items, the set of fields.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct TypeFault {
     pub(crate) message: String,
 }
 
-/// Every way in which a value does not have its type, in upstream's words.
+/// Every way in which a value does not match its type, with upstream's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TypeFaults(pub(crate) Vec<TypeFault>);
 

@@ -1,4 +1,4 @@
-//! Who owns what after a write: the update of an object, and the apply of a configuration.
+//! Ownership after a write: the update of an object, and the apply of a configuration.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -49,7 +49,7 @@ pub enum UpdateError {
 /// Why an object was not converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConvertError {
-    /// There is no such version: whoever owns fields in it is forgotten.
+    /// The version does not exist: managers of fields in it are dropped.
     MissingVersion,
     /// The version exists, but the object cannot be had in it.
     Failed(String),

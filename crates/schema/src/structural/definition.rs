@@ -1,8 +1,8 @@
 //! The CustomResourceDefinition itself: defaults, validation, conditions.
 //!
-//! Upstream validates its internal type, in which what all versions share (schema, subresources,
-//! columns, selectable fields) stands once at the top. Paths in messages follow it, so a definition
-//! of one version is told about `spec.validation.openAPIV3Schema`.
+//! Upstream validates its internal type, in which the common parts of all versions (schema, subresources, columns,
+//! selectable fields) are at the top. Paths in messages follow it, so the errors of a definition with one version name
+//! `spec.validation.openAPIV3Schema`.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl Rules for Unchecked {
 /// At most so many fields of a version can be selected by.
 const MAX_SELECTABLE_FIELDS: usize = 8;
 
-/// The annotation with which `*.k8s.io` groups say who approved them.
+/// The annotation with the approval of `*.k8s.io` groups.
 pub const APPROVED_ANNOTATION: &str = "api-approved.kubernetes.io";
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -67,7 +67,7 @@ fn flag(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// An error whose value is a Go struct, printed as Go prints it.
+/// An error with a Go struct as its value, printed as Go prints it.
 fn invalid_printed(path: &Path, printed: &str, detail: &str) -> FieldError {
     FieldError {
         kind: ErrorType::Invalid,

@@ -217,7 +217,7 @@ fn is_date_time(text: &str) -> bool {
             .is_some_and(|parts| &parts[1] <= "23" && &parts[2] <= "59" && &parts[3] <= "59")
 }
 
-/// Go's durations, and as a fallback anything with a number and a word that starts like a unit.
+/// Go's durations, and as a fallback anything with a number and a unit-like word.
 fn is_duration(text: &str) -> bool {
     const UNITS: [&[&str]; 8] = [
         &["ns", "nano"],

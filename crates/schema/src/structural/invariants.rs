@@ -1,4 +1,4 @@
-//! Whether a schema is structural, in upstream's words.
+//! Whether a schema is structural, with upstream's messages.
 //!
 //! What fails here is refused when a definition is created, and becomes the `NonStructuralSchema`
 //! condition of definitions stored before that rule.

@@ -1,8 +1,8 @@
-//! Reading `metadata` the way Go decodes it into `metav1.ObjectMeta`, and writing it back.
+//! Decodes and encodes `metadata` as Go's `metav1.ObjectMeta`.
 //!
-//! Custom objects are plain JSON, but their metadata (and that of objects embedded in them) goes
-//! through the Go type: unknown fields are dropped and reported, times are normalised, empty fields
-//! vanish, a wrong type is an error in `encoding/json`'s words.
+//! Custom objects are plain JSON, but their metadata (and that of embedded objects) goes through the Go type: unknown
+//! fields are dropped and reported, times are normalised, empty fields are omitted, and a wrong type is an error of
+//! `encoding/json`.
 
 use serde_json::{Map, Value};
 use sluice_base::time;

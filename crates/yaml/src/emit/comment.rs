@@ -1,4 +1,4 @@
-//! Comments that wait for their place.
+//! Pending comments of the emitter.
 
 use super::writer::Writer;
 

@@ -1,8 +1,7 @@
 //! Trees with their styles and comments, as go-yaml v3 prints them for kustomize.
 //!
-//! go-yaml emits events, and a comment waits in the emitter from its event on until a place for it
-//! comes. So each node is written in two parts, as its events are: what its start event writes, and,
-//! after the parent had its turn, what is inside it.
+//! go-yaml emits events, and a comment stays pending from its event until it can be written. So each node is written in
+//! two parts, like its events: the part of its start event, and, after the parent had its turn, its content.
 
 use std::borrow::Cow;
 
@@ -16,7 +15,7 @@ use crate::token::ScalarStyle;
 /// How sequences inside mappings are indented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SequenceIndent {
-    /// The `-` stands under the key. What kustomize writes unless told otherwise.
+    /// The `-` is under the key. kustomize's default.
     #[default]
     Compact,
     /// The `-` is indented by two.
@@ -78,7 +77,7 @@ impl Node {
     }
 }
 
-/// Where a node stands.
+/// The position of a node in its parent.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// A key or a value.
@@ -100,11 +99,11 @@ const SIMPLE_KEY: Place = Place { simple_key: true, ..KEY };
 struct Emitter {
     writer: Writer,
     compact: bool,
-    /// The line comment of a key whose value may stand on the next line.
+    /// The line comment of a key with a value that may be on the next line.
     key_line: String,
 }
 
-/// The tag to write: none where the value tells it, and whether quotes must tell instead.
+/// The tag to write: none if the value implies it; also whether quotes must imply it.
 fn written_tag(node: &Node) -> (Cow<'_, str>, bool) {
     let tag = node.tag.as_ref();
     if tag.is_empty() || node.tagged {
@@ -253,7 +252,7 @@ impl Emitter {
         }
     }
 
-    /// The indentation of what is inside the collection at hand.
+    /// The indentation of the content of the current collection.
     fn deeper(&self, flow: bool, block_item: bool, compact: bool) -> isize {
         let (indent, step) = (self.writer.indent, self.writer.step.cast_signed());
         if indent < 0 {
@@ -429,7 +428,7 @@ impl Emitter {
         outer
     }
 
-    /// Writes what stands between two items.
+    /// Writes the separator of two items.
     fn separate(&mut self, comma_written: bool) {
         if !comma_written {
             self.writer.write_indicator(",", false);

@@ -1,4 +1,4 @@
-//! Trees as kustomize prints them in the end.
+//! Trees as kustomize finally prints them.
 
 use super::order;
 use super::value::Place;

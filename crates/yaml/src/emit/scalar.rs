@@ -1,4 +1,4 @@
-//! Scalars: which style a text may have, and how each style is written.
+//! Scalars: the allowed styles of a string, and how each is written.
 
 use super::writer::Writer;
 use crate::Dialect;
@@ -310,7 +310,7 @@ impl Writer {
         self.end_block_header();
         let mut breaks = true;
         let mut leading_spaces = true;
-        // libyaml looks at the start of the text where it means the break at hand; go-yaml too.
+        // libyaml checks the start of the text where it means the current break; so does go-yaml.
         let after_breaks = text.trim_start_matches(is_break).chars().next();
         let starts_dark =
             after_breaks.is_some_and(|first| !matches!(first, ' ' | '\t') && !is_break(first));

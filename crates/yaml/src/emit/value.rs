@@ -22,7 +22,7 @@ pub fn from_json(value: &Value) -> String {
     writer.out
 }
 
-/// Where a value stands.
+/// The position of a value in its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Root,
@@ -47,7 +47,7 @@ impl Writer {
         }
     }
 
-    /// Writes a word or a number, which every context takes plainly.
+    /// Writes a keyword or a number, which is plain in every context.
     pub(super) fn literal(&mut self, text: &str) {
         if !self.whitespace {
             self.put(' ');
@@ -84,7 +84,7 @@ impl Writer {
         self.indent = indent;
     }
 
-    /// The indentation of what is inside the collection at hand.
+    /// The indentation of the content of the current collection.
     fn deeper(&self) -> isize {
         if self.indent < 0 {
             self.step.cast_signed()
@@ -153,7 +153,7 @@ impl Writer {
     }
 }
 
-/// Whether a text is of the common kind that is written plainly, whatever surrounds it.
+/// Whether a string is written plainly in every context.
 fn is_word(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))

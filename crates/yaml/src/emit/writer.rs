@@ -1,4 +1,4 @@
-//! The text under construction: where the next character goes and what may come next.
+//! The output buffer: column, indentation and what may come next.
 
 use crate::Dialect;
 use crate::node::Comments;

@@ -1,5 +1,5 @@
-//! A tree's values in go-yaml v2's order of steps: aliases followed, merge keys applied, keys
-//! compared, and all of it counted against aliases that blow up.
+//! Decodes a tree in go-yaml v2's order of steps: follows aliases, applies merge keys, compares keys, and counts alias
+//! expansion.
 
 use crate::budget::Budget;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! Go's values, for the texts that JSON cannot hold: some of the errors print them in Go's syntax.
+//! Go's values, for texts that JSON cannot represent: some errors print them in Go's syntax.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

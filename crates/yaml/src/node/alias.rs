@@ -1,4 +1,4 @@
-//! What the aliases of a tree refer to.
+//! Resolves the aliases of a tree.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A node's comments, without the box around them.
+//! Accessors for a node's comments, which are boxed because most nodes have none.
 
 use super::{Comments, Node};
 

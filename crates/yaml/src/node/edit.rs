@@ -1,4 +1,4 @@
-//! Making, finding and changing nodes. What is not touched keeps its order, style and comments.
+//! Creates, finds and changes nodes. Untouched nodes keep their order, style and comments.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl Node {
         }
     }
 
-    /// The text of a scalar, whatever it means.
+    /// The text of a scalar of any type.
     pub fn as_text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { value, .. } => Some(value),
@@ -189,7 +189,7 @@ pub fn is_special_in_yaml_1_1(text: &str) -> bool {
     if text.is_empty() || text.contains('\n') {
         return false;
     }
-    // Most texts are words, and of those only a few mean something.
+    // Most strings are plain words, and only a few of those have another type.
     let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
     if is_word {

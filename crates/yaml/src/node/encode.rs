@@ -41,7 +41,7 @@ impl Node {
         node
     }
 
-    /// The text it was read from is nobody's file.
+    /// The text it was parsed from is not a file.
     fn forget_positions(&mut self) {
         self.position = Position::default();
         match &mut self.content {

@@ -1,7 +1,7 @@
-//! Trees that go-yaml reads back just as it wrote them, so that nobody has to try.
+//! Trees that go-yaml parses exactly as it wrote them, so that the round trip can be skipped.
 //!
-//! kustomize writes every object and reads it again before it prints it. Nearly always that changes
-//! nothing; where it might, the detour is taken.
+//! kustomize writes every object and parses it again before it prints it. That nearly always changes nothing; where it
+//! might, the round trip is made.
 
 use super::{Content, Node};
 use crate::resolve::{Meaning, resolve};
@@ -40,7 +40,7 @@ fn is_ordinary(node: &Node, depth: usize) -> bool {
     }
 }
 
-/// Whether a comment stands where a collection has lost all it had: go-yaml then writes the empty brackets
+/// Whether a comment is in a collection that has become empty: go-yaml then writes the empty brackets
 /// below the comment, where they cannot be read.
 fn is_emptied(key: &Node, value: &Node) -> bool {
     let is_empty = match &value.content {
@@ -113,7 +113,7 @@ fn has_json(meaning: &Meaning) -> bool {
     }
 }
 
-/// A block whose first line starts with text and that ends in one line break at most.
+/// A block with text in its first line and at most one final line break.
 fn is_ordinary_block(text: &str) -> bool {
     text.starts_with(|first: char| !first.is_whitespace())
         && !text.ends_with("\n\n")

@@ -1,4 +1,4 @@
-//! Events to trees.
+//! Builds trees from events.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

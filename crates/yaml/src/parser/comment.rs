@@ -1,4 +1,4 @@
-//! Which event gets the comments of the tokens it is made of.
+//! Assigns the comments of tokens to events.
 
 use super::{Event, EventKind, Parser, Step};
 use crate::node::Comments;

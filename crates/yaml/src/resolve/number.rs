@@ -1,4 +1,4 @@
-//! Numbers, as Go's `strconv` and go-yaml's own pattern for floats take them.
+//! Numbers, as Go's `strconv` and go-yaml's own pattern for floats parse them.
 
 use super::Meaning;
 use crate::Dialect;
@@ -34,7 +34,7 @@ fn signed(text: &str) -> Option<i64> {
     i64::try_from(if negative { -size } else { size }).ok()
 }
 
-/// `strconv.ParseUint(text, 0, 64)`: the base is told by `0x`, `0o`, `0b` or a leading zero.
+/// `strconv.ParseUint(text, 0, 64)`: the base follows from `0x`, `0o`, `0b` or a leading zero.
 fn unsigned(text: &str) -> Option<u64> {
     let (base, digits) = match text.as_bytes() {
         [b'0', b'x' | b'X', _, ..] => (16, &text[2..]),
@@ -55,7 +55,7 @@ fn digits_to_base(digits: &str, base: u32) -> Option<u64> {
     })
 }
 
-/// go-yaml strips the prefix once more by hand, which lets a sign stand behind it.
+/// go-yaml strips the prefix once more itself, which allows a sign after it.
 fn prefixed(text: &str, prefix: &str, negative: &str, base: u32) -> Option<Meaning> {
     let (sign, digits) = if let Some(rest) = text.strip_prefix(prefix) {
         match rest.as_bytes().first()? {
@@ -70,7 +70,7 @@ fn prefixed(text: &str, prefix: &str, negative: &str, base: u32) -> Option<Meani
     i64::try_from(i128::from(size) * sign).ok().map(Meaning::Integer)
 }
 
-/// `strconv.ParseFloat(text, 64)` of a decimal: underscores may stand between digits.
+/// `strconv.ParseFloat(text, 64)` of a decimal: underscores are allowed between digits.
 pub(super) fn go_float(text: &str) -> Option<f64> {
     if !text.contains('_') {
         return float(text);

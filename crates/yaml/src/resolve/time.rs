@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
         _ => return None,
     };
     rest = &rest[1..];
-    // Go's layouts let any run of spaces stand for one.
+    // Go's layouts allow any run of spaces in place of one.
     while !zoned && rest.first() == Some(&b' ') {
         rest = &rest[1..];
     }

@@ -1,4 +1,4 @@
-//! Steps through the text: characters, line breaks, and the place they are at.
+//! Steps through the text: characters, line breaks, and positions.
 
 use super::Scanner;
 use crate::token::Mark;

@@ -11,7 +11,7 @@ use crate::token::{Mark, Token, TokenKind};
 /// How far go-yaml looks for a comment behind blanks.
 const LOOK_AHEAD: usize = 512;
 
-/// A comment and the places that decide whose it is. One of the three texts is not empty.
+/// A comment and the positions that decide which token it belongs to. One of the three texts is not empty.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comment {
     /// Where the search for it began.

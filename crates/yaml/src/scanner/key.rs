@@ -1,4 +1,4 @@
-//! Keys without `?`, which are only known by the `:` behind them, and the indentation they open.
+//! Simple keys, which are recognised by the `:` after them, and the indentation they open.
 
 use std::borrow::Cow;
 
@@ -38,8 +38,8 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// Fetches the usual key, one word with its `:` behind it, without waiting for that. False where
-    /// what stands here is anything else.
+    /// Fetches an ordinary key, one word followed by `:`, without queueing. False for anything
+    /// else.
     pub(super) fn fetch_block_key(&mut self, mark: Mark) -> Result<bool, Fault> {
         let end = self.plain_run_end();
         // What is wrong with the rest of a text must be found where go-yaml finds it.

@@ -1,7 +1,6 @@
 //! Plain, quoted and block scalars.
 //!
-//! A scalar that stands on one line without escapes is a slice of the text; only the others are
-//! built.
+//! A scalar on one line without escapes is a slice of the text; only others are built.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The conditions of a definition, as functions of it and its neighbours.
+//! The conditions of a definition, as functions of it and the other definitions of its group.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Where upstream's internal type has what a definition says.
+//! The paths of a definition's fields in upstream's internal type.
 
 use serde_json::Value;
 use sluice_base::gojson;

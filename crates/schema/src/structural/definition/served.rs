@@ -1,4 +1,4 @@
-//! What a version says about how it is served: subresources, columns, fields to select by.
+//! Validation of how a version is served: subresources, printer columns, selectable fields.
 
 use std::collections::BTreeSet;
 

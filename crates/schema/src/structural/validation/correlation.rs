@@ -1,7 +1,7 @@
-//! Which part of the old object a part of the new one corresponds to.
+//! Correlation of parts of the new object with parts of the old one.
 //!
-//! Fields correspond by name, items of map lists by their keys; items of other lists correspond to
-//! nothing. CEL's `oldSelf` follows the same rules, so the type is public.
+//! Fields correlate by name, items of map lists by their keys; items of other lists do not correlate. CEL's `oldSelf`
+//! follows the same rules, so the type is public.
 
 use serde_json::Value;
 

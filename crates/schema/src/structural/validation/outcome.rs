@@ -1,4 +1,4 @@
-//! What checks found: failures, each message once, and how many checks there were.
+//! The result of checks: failures, each message once, and the number of checks.
 
 use std::collections::BTreeSet;
 
