@@ -143,7 +143,7 @@ macro_rules! kind {
             pub spec: $spec:ty,
             $(
                 $(#[schema($($($status_fact:ident).+ = $status_value:expr),+ $(,)?)])?
-                pub status: $status:ty,
+                pub status: Option<$status:ty>,
             )?
         }
 
@@ -164,7 +164,7 @@ macro_rules! kind {
             $(
                 /// What has been observed.
                 #[serde(skip_serializing_if = "crate::schema::Schema::is_absent")]
-                pub status: $status,
+                pub status: Option<$status>,
             )?
             /// Fields that this type does not know, as they were read.
             #[serde(flatten)]
@@ -179,7 +179,7 @@ macro_rules! kind {
                     kind: Self::DEFINITION.kind.to_owned(),
                     metadata: kube_core::ObjectMeta::default(),
                     spec: <$spec>::default(),
-                    $(status: <$status>::default(),)?
+                    $(status: Option::<$status>::default(),)?
                     unknown: crate::schema::Unknown::default(),
                 }
             }
@@ -199,7 +199,7 @@ macro_rules! kind {
                 object.metadata();
                 object.field::<Option<$spec>>("spec", &["What is wanted."], &[]);
                 $(
-                    object.field::<$status>(
+                    object.field::<Option<$status>>(
                         "status",
                         &["What has been observed."],
                         &[$($(crate::schema::Fact::new(
@@ -214,6 +214,20 @@ macro_rules! kind {
                 )
             }
         }
+
+        $(
+            impl kube_core::object::HasStatus for $name {
+                type Status = $status;
+
+                fn status(&self) -> Option<&$status> {
+                    self.status.as_ref()
+                }
+
+                fn status_mut(&mut self) -> &mut Option<$status> {
+                    &mut self.status
+                }
+            }
+        )?
 
         impl kube_core::Resource for $name {
             type DynamicType = ();

@@ -4,31 +4,35 @@
 //! valid? ─▶ sources' artifacts ─▶ anything different? ─▶ copy, pack and store ─▶ ExternalArtifacts ─▶ old ones go
 //! ```
 //!
-//! Start reading at `reconcile.rs`. What wakes an ArtifactGenerator is in this file: its own spec, a request,
-//! another revision of one of its sources.
+//! Start reading at `reconcile.rs`. What makes an ArtifactGenerator due is in this file: its own spec, a request, another
+//! revision of one of its sources.
 
 mod drift;
 mod externals;
 mod outputs;
-mod pass;
 mod reconcile;
 mod validation;
 
 use std::sync::Arc;
 
 use sluice_api::extensions::artifactgenerator::{ArtifactGenerator, ArtifactSourceReference};
+use sluice_api::names::finalizers::GENERATOR;
 use sluice_api::shared::artifact::Artifact;
-use sluice_runtime::index::{Index, Reference};
+use sluice_runtime::controller::{Core, is_due};
+use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
+use sluice_runtime::pass::OnChange;
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
 
 use crate::context::Context;
 use crate::sources::Sources;
-use crate::sourcing::{SourceBackends, is_due};
+use crate::sourcing::SourceBackends;
 use crate::waking::{Consumes, Wakes};
-use pass::Pass;
+
+/// A pass over an ArtifactGenerator.
+type Pass<'c> = sluice_runtime::pass::Pass<'c, ArtifactGenerator>;
 
 /// The field manager of what is written, and the label of what is made.
 const MANAGER: &str = "source-watcher";
@@ -38,39 +42,34 @@ pub struct ArtifactGenerators {
     context: Context,
     backends: SourceBackends,
     sources: Arc<Sources>,
-    store: Arc<Store<ArtifactGenerator>>,
-    queue: Arc<Queue>,
-    index: Index,
+    core: Core<ArtifactGenerator>,
 }
 
 impl ArtifactGenerators {
-    /// A controller over these stores. The changes that the watches tell of have to be handed to it.
+    /// A controller over these sources. It expects the changes that the watches report.
     pub fn new(
         context: Context,
         backends: SourceBackends,
         sources: Arc<Sources>,
         queue: Arc<Queue>,
     ) -> Self {
-        let (store, index) = (Arc::default(), Index::default());
-        Self { context, backends, sources, store, queue, index }
+        let core = Core::new(context.pass.clone(), Arc::default(), queue, MANAGER, GENERATOR);
+        Self { context, backends, sources, core }
     }
 
     /// The ArtifactGenerators of the cluster.
     pub fn store(&self) -> &Arc<Store<ArtifactGenerator>> {
-        &self.store
+        &self.core.store
     }
+}
 
-    /// An ArtifactGenerator changed.
-    pub fn on_change(&self, change: &Change<ArtifactGenerator>) {
-        let Some(after) = &change.after else {
-            self.index.set(&change.key, []);
-            self.queue.forget(&change.key);
-            return;
-        };
+impl OnChange<ArtifactGenerator> for ArtifactGenerators {
+    fn on_change(&self, change: &Change<ArtifactGenerator>) {
+        let Some(after) = &change.after else { return self.core.forget(&change.key) };
         let sources = after.spec.sources.iter();
-        self.index.set(&change.key, sources.map(|it| reference(it, &change.key.namespace)));
+        self.core.index.set(&change.key, sources.map(|it| reference(it, &change.key.namespace)));
         if is_due(change.before.as_deref(), &**after) {
-            self.queue.add(&change.key);
+            self.core.queue.add(&change.key);
         }
     }
 }
@@ -83,13 +82,11 @@ fn reference(source: &ArtifactSourceReference, namespace: &str) -> Reference {
 
 impl Wakes for ArtifactGenerators {
     fn wake(&self, reference: &Reference) {
-        for key in self.index.referrers(reference) {
-            self.queue.add(&key);
-        }
+        self.core.wake(reference);
     }
 
     fn refers_to(&self, reference: &Reference) -> bool {
-        !self.index.referrers(reference).is_empty()
+        self.core.is_referred_to(reference)
     }
 }
 
@@ -104,8 +101,6 @@ impl Consumes for ArtifactGenerators {
 
 impl Reconcile for ArtifactGenerators {
     async fn reconcile(&self, key: Key) -> Next {
-        let Some(object) = self.store.get(&key) else { return Next::Event };
-        let mut pass = Pass::begin(self, object);
-        self.pass(&mut pass).await
+        sluice_runtime::pass::reconcile(self, &key).await
     }
 }

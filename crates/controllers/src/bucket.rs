@@ -15,11 +15,13 @@ use sluice_api::names::conditions::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, RECONCILING, STALLED,
     STORAGE_OPERATION_FAILED,
 };
-use sluice_api::source::bucket::{Bucket, BucketStatus};
+use sluice_api::source::bucket::Bucket;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 
-use crate::sourcing::{Pass, SourceController, SourceKind, Stop};
+use crate::sourcing::{SourceController, SourceKind};
+use sluice_runtime::outcome::Stop;
+use sluice_runtime::pass::Pass;
 
 /// The controller of Buckets.
 pub type Buckets = SourceController<Bucket>;
@@ -27,8 +29,6 @@ pub type Buckets = SourceController<Bucket>;
 type BucketPass<'c> = Pass<'c, Bucket>;
 
 impl SourceKind for Bucket {
-    type Status = BucketStatus;
-
     const WEIGHED: &'static [(&'static str, bool)] = &[
         (STORAGE_OPERATION_FAILED, true),
         (FETCH_FAILED, true),
@@ -38,10 +38,6 @@ impl SourceKind for Bucket {
         (RECONCILING, true),
     ];
     const FAILURES: &'static [&'static str] = &[FETCH_FAILED, STORAGE_OPERATION_FAILED];
-
-    fn status(&self) -> Option<&BucketStatus> {
-        self.status.as_ref()
-    }
 
     fn interval(&self) -> Duration {
         self.spec.interval.to_std()

@@ -1,16 +1,14 @@
-//! What all controllers of a process share.
+//! Settings of the controllers, and what all controllers of a process share.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
-use sluice_base::clock::Clock;
 use sluice_cloud::{CacheLimits, Clouds, TrustedHost};
 use sluice_kustomize::RemoteFiles;
-use sluice_runtime::events::Recorder;
+use sluice_runtime::controller::{PassContext, PassRules};
 use sluice_runtime::key::Key;
-use sluice_runtime::metrics::Metrics;
 use sluice_secrets::flux::OnBrokenMac;
 use sluice_source::oci::TokenRealms;
 use sluice_ssa::{Discovery, GroupKind};
@@ -32,7 +30,7 @@ pub struct Settings {
     pub no_remote_bases: bool,
     /// `--allow-remote-files`: which entries of a kustomization may be URLs of files.
     pub remote_files: RemoteFiles,
-    /// `--default-service-account` of kustomize-controller: who applies for whoever names nobody.
+    /// `--default-service-account` of kustomize-controller: the service account of Kustomizations that name none.
     pub default_service_account: Option<String>,
     /// `--requeue-dependency`
     pub requeue_dependency: Duration,
@@ -48,15 +46,15 @@ pub struct Settings {
     pub strict_substitutions: bool,
     /// `AdditiveCELDependencyCheck`
     pub additive_cel_dependency_check: bool,
-    /// `DisableFailFastBehavior`, turned round.
+    /// `DisableFailFastBehavior`, negated.
     pub fail_fast: bool,
     /// `ExternalArtifact`
     pub external_artifacts: bool,
-    /// `--default-drift`: what is done about changes in the cluster where no annotation says it.
+    /// `--default-drift`: the drift mode of objects without the annotation.
     pub drift: DriftMode,
-    /// `--drift-max-kinds` and `--drift-max-objects`: how much is watched at most.
+    /// `--drift-max-kinds` and `--drift-max-objects`: the most that is watched.
     pub drift_limits: DriftLimits,
-    /// `--default-service-account` of source-controller: who asks clouds for sources that name nobody.
+    /// `--default-service-account` of source-controller: the service account of sources that name none.
     pub default_source_service_account: Option<String>,
     /// `ObjectLevelWorkloadIdentity`
     pub object_level_workload_identity: bool,
@@ -70,9 +68,9 @@ pub struct Settings {
     pub sops_age_secret: Option<Key>,
     /// `--sops-vault-configmap`, in the namespace of the controllers.
     pub sops_vault_config_map: Option<Key>,
-    /// `--sops-mac`: what becomes of documents whose MAC is wrong.
+    /// `--sops-mac`: what is done about documents with a wrong MAC.
     pub sops_mac: OnBrokenMac,
-    /// `--external-artifact-hosts`: whence artifacts of ExternalArtifacts are fetched, besides our own store.
+    /// `--external-artifact-hosts`: the hosts that artifacts of ExternalArtifacts are fetched from, besides our own store.
     pub external_artifact_hosts: Vec<String>,
     /// `--registry-token-realms`: which hosts may issue tokens for which registries.
     pub token_realms: TokenRealms,
@@ -82,15 +80,23 @@ pub struct Settings {
     pub controller_identity: ControllerIdentity,
     /// `--cloud-hosts`: private endpoints of clouds.
     pub cloud_hosts: Vec<TrustedHost>,
-    /// A rule that a simulation does without.
+    /// The safety rule that a simulation switches off.
     #[doc(hidden)]
     pub switched_off: Option<SafetyRule>,
 }
 
 impl Settings {
-    /// Whether a safety rule is kept; always, but in simulations.
+    /// Whether a safety rule is kept; only simulations switch one off.
     pub(crate) fn keeps(&self, rule: SafetyRule) -> bool {
         self.switched_off != Some(rule)
+    }
+
+    /// The safety rules that every pass keeps.
+    pub(crate) fn pass_rules(&self) -> PassRules {
+        PassRules {
+            compares_versions: self.keeps(SafetyRule::StatusComparesVersions),
+            finalizer_first: self.keeps(SafetyRule::HoldBeforeApplying),
+        }
     }
 }
 
@@ -130,31 +136,32 @@ impl Default for Settings {
     }
 }
 
-/// What all controllers of a process share; nothing in it is global, so that simulations live side by side.
+/// What all controllers of a process share: the handles of every pass, and what their work needs besides. Nothing in it
+/// is global, so that simulations run side by side.
 #[derive(Clone)]
 pub struct Context {
-    /// The cluster with the objects that are reconciled.
-    pub client: Client,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Chance, between 0 and 1, for jitter.
-    pub chance: Arc<dyn Fn() -> f64 + Send + Sync>,
-    /// Takes events.
-    pub recorder: Recorder,
-    /// Where numbers go.
-    pub metrics: Arc<Metrics>,
+    /// The handles of every pass; `context.client` is the client in it.
+    pub pass: PassContext,
     /// Unpacked artifacts.
     pub artifacts: Arc<Artifacts>,
     /// Which sources this process makes artifacts of.
     pub made_here: MadeHere,
-    /// What is known of the cluster's kinds.
+    /// The cluster's kinds, as far as they are known.
     pub discovery: Discovery,
-    /// Where long work is done.
+    /// Runs long computations.
     pub compute: Compute,
-    /// What lies outside of the cluster.
+    /// Reaches what is outside of the cluster.
     pub egress: Egress,
-    /// Whom clouds know: the controllers, and service accounts.
+    /// Identities to clouds: of the controllers, and of service accounts.
     pub clouds: Clouds,
     /// Flags and feature gates.
     pub settings: Arc<Settings>,
+}
+
+impl Deref for Context {
+    type Target = PassContext;
+
+    fn deref(&self) -> &PassContext {
+        &self.pass
+    }
 }

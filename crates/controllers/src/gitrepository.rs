@@ -19,11 +19,13 @@ use sluice_api::names::conditions::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, INCLUDE_UNAVAILABLE, RECONCILING,
     SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
 };
-use sluice_api::source::gitrepository::{GitRepository, GitRepositoryStatus};
+use sluice_api::source::gitrepository::GitRepository;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 
-use crate::sourcing::{Pass, SourceController, SourceKind, Stop};
+use crate::sourcing::{SourceController, SourceKind};
+use sluice_runtime::outcome::Stop;
+use sluice_runtime::pass::Pass;
 
 /// The controller of GitRepositories.
 pub type GitRepositories = SourceController<GitRepository>;
@@ -31,8 +33,6 @@ pub type GitRepositories = SourceController<GitRepository>;
 type GitPass<'c> = Pass<'c, GitRepository>;
 
 impl SourceKind for GitRepository {
-    type Status = GitRepositoryStatus;
-
     const WEIGHED: &'static [(&'static str, bool)] = &[
         (STORAGE_OPERATION_FAILED, true),
         (FETCH_FAILED, true),
@@ -45,10 +45,6 @@ impl SourceKind for GitRepository {
     ];
     const FAILURES: &'static [&'static str] =
         &[FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED];
-
-    fn status(&self) -> Option<&GitRepositoryStatus> {
-        self.status.as_ref()
-    }
 
     fn interval(&self) -> Duration {
         self.spec.interval.to_std()

@@ -1,11 +1,11 @@
 //! Kustomizations: from a source's artifact to a converged cluster.
 //!
 //! ```text
-//! source's artifact ─▶ dependencies ready? ─▶ build ─▶ remember (inventory) ─▶ apply ─▶ prune ─▶ healthy? ─▶ status
+//! source's artifact ─▶ dependencies ready? ─▶ gate ─▶ build ─▶ gate ─▶ inventory ─▶ apply ─▶ prune ─▶ healthy? ─▶ status
 //! ```
 //!
-//! Start reading at `reconcile.rs`. What wakes a Kustomization is in this file: its own spec, a request, a
-//! new revision of its source, a dependency that became ready, a ConfigMap or Secret it reads.
+//! Start reading at `reconcile.rs`. What makes a Kustomization due is in this file: its own spec, a request, a
+//! dependency that became ready, a ConfigMap or Secret it reads; for a new revision of its source see [`crate::waking`].
 
 mod access;
 mod admission;
@@ -14,48 +14,51 @@ mod build;
 mod decryption;
 mod dependencies;
 mod drifting;
+mod failures;
 mod finalize;
 mod guard;
 mod handover;
 mod health;
-mod history;
-mod pass;
+mod inventory;
 mod reconcile;
 mod references;
 mod schedule;
-mod stop;
 mod timing;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
+use sluice_api::names::finalizers::FLUX;
 use sluice_api::names::sluice::{DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC};
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
-use sluice_runtime::index::{Index, Reference};
+use sluice_runtime::controller::{Core, is_due};
+use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-use sluice_runtime::metrics::names::{RECONCILE_DURATION, SUSPENDED};
+use sluice_runtime::pass::OnChange;
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::watches::{Topic, Watches};
 use sluice_runtime::worker::Reconcile;
 use sluice_ssa::{ApplyOptions, Owner};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::drift::Drift;
 use crate::sources::Sources;
-use crate::sourcing::is_due;
 use crate::waking::{Consumes, Wakes};
 use handover::HandOver;
-use pass::Pass;
 use schedule::Schedule;
+
+/// A pass over a Kustomization.
+type Pass<'c> = sluice_runtime::pass::Pass<'c, Kustomization>;
+
+/// The field manager of what is written to Kustomizations.
+const MANAGER: &str = "gotk-kustomize-controller";
 
 /// Annotations that change what a pass does.
 const STEERING: [&str; 4] = [DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC];
@@ -63,11 +66,9 @@ const STEERING: [&str; 4] = [DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC];
 /// The controller of Kustomizations.
 pub struct Kustomizations {
     context: Context,
-    store: Arc<Store<Kustomization>>,
+    core: Core<Kustomization>,
     sources: Arc<Sources>,
-    queue: Arc<Queue>,
-    index: Index,
-    /// What is being worked on, and how to call its waiting off.
+    /// The passes that are under way, and how to cancel their waits.
     running: Mutex<BTreeMap<Key, Running>>,
     schedule: Schedule,
     drift: Drift,
@@ -75,14 +76,15 @@ pub struct Kustomizations {
     handover: HandOver,
     /// Those that wait for objects of other kinds.
     waiting: Mutex<BTreeSet<Key>>,
-    /// The last revision with altered documents, and what was said about them.
+    /// The last revision with altered documents, and the warning about them.
     warned: Mutex<BTreeMap<Key, (String, String)>>,
 }
 
 /// A pass that is under way.
+#[derive(Default)]
 struct Running {
     calls: Calls,
-    /// What called its waiting off.
+    /// What canceled its waits.
     by: Option<String>,
 }
 
@@ -96,8 +98,8 @@ struct Calls {
 }
 
 impl Kustomizations {
-    /// A controller over these stores. The changes that the watches tell of have to be handed to it.
-    /// The future runs the watches of other kinds; it has to run beside the workers.
+    /// A controller over these sources. It expects the changes that the watches report. The future runs the watches of
+    /// other kinds; it has to run beside the workers.
     pub fn new(
         context: Context,
         sources: Arc<Sources>,
@@ -118,11 +120,9 @@ impl Kustomizations {
             watching = Some(run);
             Self {
                 drift: Drift::new(Arc::clone(&context.clock), owner, options, limits),
+                core: Core::new(context.pass.clone(), Arc::default(), queue, MANAGER, FLUX),
                 context,
-                store: Arc::default(),
                 sources,
-                queue,
-                index: Index::default(),
                 running: Mutex::default(),
                 schedule: Schedule::default(),
                 watches,
@@ -141,44 +141,18 @@ impl Kustomizations {
 
     /// Where the watch puts Kustomizations.
     pub fn store(&self) -> &Arc<Store<Kustomization>> {
-        &self.store
-    }
-
-    /// A Kustomization changed: it is due if its spec changed or somebody asks, and those that depend on it
-    /// are due if it became ready or moved on.
-    pub fn on_change(&self, change: &Change<Kustomization>) {
-        for waiting in self.handover.released(change) {
-            self.ask(&waiting);
-        }
-        let Some(after) = &change.after else {
-            self.forget(&change.key);
-            for metric in [&RECONCILE_DURATION, &SUSPENDED] {
-                self.context.metrics.forget(metric, &labels(&change.key));
-            }
-            return;
-        };
-        self.index.set(&change.key, references::all(after));
-        if is_due(change.before.as_deref(), &**after) || is_steered(change) {
-            self.cancel(&change.key, &source_text(after));
-            self.ask(&change.key);
-        }
-        let name = references::any_kind(GROUP, "Kustomization");
-        self.wake_waiting(&Reference::new(name, change.key.clone()));
-        if change.before.as_deref().map(readiness) != Some(readiness(after)) {
-            self.wake(&Reference::new("Kustomization", change.key.clone()));
-        }
+        &self.core.store
     }
 
     /// A whole pass is due.
     fn ask(&self, key: &Key) {
         self.schedule.ask(key);
-        self.queue.add(key);
+        self.core.queue.add(key);
     }
 
     /// Forgets one that is gone.
     fn forget(&self, key: &Key) {
-        self.index.set(key, []);
-        self.queue.forget(key);
+        self.core.forget(key);
         self.schedule.forget(key);
         self.unwatch(key);
         self.watches.want(&dependencies::watcher(key), Vec::new());
@@ -193,14 +167,14 @@ impl Kustomizations {
         if waiting.is_empty() {
             return;
         }
-        for key in self.index.referrers(reference) {
+        for key in self.core.index.referrers(reference) {
             if waiting.contains(&key) {
                 self.ask(&key);
             }
         }
     }
 
-    /// Calls off the waiting of a pass: something made another one due.
+    /// Cancels the waits of a pass: something made another one due.
     fn cancel(&self, key: &Key, by: &str) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = running.get_mut(key) {
@@ -210,28 +184,55 @@ impl Kustomizations {
         }
     }
 
-    /// Ends the wait of a pass for an artifact, as its source was stored anew; says whether there is a pass.
+    /// Ends the wait of a pass for an artifact, as its source was stored again; says whether there is a pass.
     fn refetch(&self, key: &Key) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(key).inspect(|running| running.calls.refetch.cancel()).is_some()
     }
 
-    /// What called the waiting of the pass off that is under way.
+    /// What canceled the waits of the pass that is under way.
     fn canceled_by(&self, key: &Key) -> Option<String> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(key).and_then(|running| running.by.clone())
+    }
+
+    /// What cancels the waits of the pass that is under way.
+    fn calls(&self, key: &Key) -> Calls {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.get(key).map(|running| running.calls.clone()).unwrap_or_default()
+    }
+}
+
+impl OnChange<Kustomization> for Kustomizations {
+    /// A Kustomization is due if its spec or an annotation of ours changed or a request was made; those that depend on
+    /// it are due if it became ready or applied another revision.
+    fn on_change(&self, change: &Change<Kustomization>) {
+        for waiting in self.handover.released(change) {
+            self.ask(&waiting);
+        }
+        let Some(after) = &change.after else { return self.forget(&change.key) };
+        self.core.index.set(&change.key, references::all(after));
+        if is_due(change.before.as_deref(), &**after) || is_steered(change) {
+            self.cancel(&change.key, &source_text(after));
+            self.ask(&change.key);
+        }
+        let name = references::any_kind(GROUP, "Kustomization");
+        self.wake_waiting(&Reference::new(name, change.key.clone()));
+        if change.before.as_deref().map(readiness) != Some(readiness(after)) {
+            self.wake(&Reference::new("Kustomization", change.key.clone()));
+        }
     }
 }
 
 impl Wakes for Kustomizations {
     fn wake(&self, reference: &Reference) {
-        for key in self.index.referrers(reference) {
+        for key in self.core.index.referrers(reference) {
             self.ask(&key);
         }
     }
 
     fn refers_to(&self, reference: &Reference) -> bool {
-        !self.index.referrers(reference).is_empty()
+        !self.core.index.referrers(reference).is_empty()
     }
 }
 
@@ -248,8 +249,8 @@ impl Consumes for Kustomizations {
         for waiting in self.handover.fetched(source) {
             self.ask(&waiting);
         }
-        for key in self.index.referrers(source) {
-            let object = self.store.get(&key);
+        for key in self.core.index.referrers(source) {
+            let object = self.core.store.get(&key);
             let status = object.as_ref().and_then(|object| object.status.as_ref());
             let applied = status.and_then(|status| status.last_applied_revision.as_ref());
             let is_done = applied == Some(&after.revision)
@@ -271,18 +272,16 @@ impl Consumes for Kustomizations {
 
 impl Reconcile for Kustomizations {
     async fn reconcile(&self, key: Key) -> Next {
-        let Some(object) = self.store.get(&key) else { return Next::Event };
-        let calls = Calls::default();
+        let Some(object) = self.core.store.get(&key) else { return Next::Event };
         let lock = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        lock().insert(key.clone(), Running { calls: calls.clone(), by: None });
+        lock().insert(key.clone(), Running::default());
         self.drift.enter(&key);
-        let started = Instant::now();
         let mut pass = Pass::begin(self, object);
         let next = if self.drift.has_untold(&key) && !self.schedule.is_due(&key) {
             self.warn(&mut pass).await
         } else {
             self.schedule.begin(&key);
-            let next = self.pass(&mut pass, calls).await;
+            let next = pass.run(self).await;
             self.schedule.end(&key, next);
             next
         };
@@ -290,16 +289,11 @@ impl Reconcile for Kustomizations {
         for foreign in self.drift.leave(&key) {
             self.on_foreign(&foreign);
         }
-        pass.count_phases();
-        let (metrics, name) = (&self.context.metrics, labels(&key));
-        metrics.observe(&RECONCILE_DURATION, &name, started.elapsed().as_secs_f64());
-        let suspended = pass.object.spec.suspend.unwrap_or(false);
-        metrics.set(&SUSPENDED, &name, f64::from(u8::from(suspended)));
         next
     }
 }
 
-/// Whether an annotation of ours changed, which no generation tells of.
+/// Whether an annotation of ours changed, which leaves the generation as it is.
 fn is_steered(change: &Change<Kustomization>) -> bool {
     let steering = |object: Option<&Arc<Kustomization>>| {
         let annotations = object.and_then(|object| object.metadata.annotations.clone());
@@ -312,11 +306,6 @@ fn is_steered(change: &Change<Kustomization>) -> bool {
 fn source_text(object: &Kustomization) -> String {
     let source = references::source(object);
     format!("{}/{}", source.kind, source.key)
-}
-
-/// How metrics name a Kustomization.
-fn labels(key: &Key) -> [&str; 3] {
-    [Kustomization::DEFINITION.kind, &key.name, &key.namespace]
 }
 
 fn is_ready(object: &Kustomization) -> bool {

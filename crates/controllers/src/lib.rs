@@ -25,5 +25,4 @@ pub mod run;
 pub mod safety;
 pub mod sources;
 pub mod sourcing;
-mod timing;
 pub mod waking;

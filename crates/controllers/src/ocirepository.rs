@@ -17,11 +17,13 @@ use sluice_api::names::conditions::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, RECONCILING, SOURCE_VERIFIED, STALLED,
     STORAGE_OPERATION_FAILED,
 };
-use sluice_api::source::ocirepository::{OCIRepository, OCIRepositoryStatus};
+use sluice_api::source::ocirepository::OCIRepository;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 
-use crate::sourcing::{Pass, SourceController, SourceKind, Stop};
+use crate::sourcing::{SourceController, SourceKind};
+use sluice_runtime::outcome::Stop;
+use sluice_runtime::pass::Pass;
 
 /// The controller of OCIRepositories.
 pub type OciRepositories = SourceController<OCIRepository>;
@@ -29,8 +31,6 @@ pub type OciRepositories = SourceController<OCIRepository>;
 type OciPass<'c> = Pass<'c, OCIRepository>;
 
 impl SourceKind for OCIRepository {
-    type Status = OCIRepositoryStatus;
-
     const WEIGHED: &'static [(&'static str, bool)] = &[
         (STORAGE_OPERATION_FAILED, true),
         (FETCH_FAILED, true),
@@ -41,10 +41,6 @@ impl SourceKind for OCIRepository {
         (RECONCILING, true),
     ];
     const FAILURES: &'static [&'static str] = &[FETCH_FAILED, STORAGE_OPERATION_FAILED];
-
-    fn status(&self) -> Option<&OCIRepositoryStatus> {
-        self.status.as_ref()
-    }
 
     fn interval(&self) -> Duration {
         self.spec.interval.to_std()

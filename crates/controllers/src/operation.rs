@@ -1,19 +1,19 @@
-//! How controllers are operated, beside what they do: what they count, which objects are theirs, how much they do
-//! at a time.
+//! How controllers are operated: metrics, shard, namespace, backoff, concurrency, and the gate of a Topology.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sluice_runtime::gate::SharedGate;
 use sluice_runtime::metrics::Metrics;
 use sluice_runtime::queue::Backoff;
 use sluice_runtime::selector::Selector;
 
 use crate::run::Controller;
 
-/// How controllers are operated. By default nobody reads the numbers, and every object is theirs.
+/// How controllers are operated. By default every object is theirs, and no gate holds any.
 #[derive(Debug, Clone, Default)]
 pub struct Operation {
-    /// Where they count.
+    /// Takes metrics.
     pub metrics: Arc<Metrics>,
     /// `--watch-label-selector`: the objects that are theirs. Sources of others are only built from.
     pub shard: Selector,
@@ -23,6 +23,8 @@ pub struct Operation {
     pub backoff: Backoff,
     /// How many objects of a kind are worked on at a time, where a controller has a number of its own.
     pub concurrent: BTreeMap<Controller, usize>,
+    /// Asked before objects take in new revisions.
+    pub gate: SharedGate,
 }
 
 /// A name for a pass, from chance between 0 and 1: a version 4 uuid.

@@ -16,6 +16,7 @@ use sluice_api::extensions::artifactgenerator::ArtifactGenerator;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_base::clock::Clock;
 use sluice_runtime::events::Notify;
+use sluice_runtime::pass::OnChange as _;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 

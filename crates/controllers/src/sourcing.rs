@@ -1,110 +1,94 @@
 //! What the controllers of all kinds of sources do alike: from an address to an artifact in the store.
 //!
 //! ```text
-//! finalizer ─▶ suspended? ─▶ storage still whole? ─▶ produce (the kind's own) ─▶ notify ─▶ summary ─▶ status
+//! gate ─▶ artifact in the store still whole? ─▶ produce (the kind's own) ─▶ notify ─▶ summary ─▶ status
 //! ```
 //!
-//! A kind says what differs in [`SourceKind`]: how it is fetched and made an artifact of, which conditions
-//! it has, what it refers to. Start reading at `reconcile.rs`. What wakes a source is in this file: its own
-//! spec, a request, its Secrets, a new artifact of a source that it includes.
+//! A kind says what differs in [`SourceKind`]: how it is fetched and made an artifact of, which conditions it has, what
+//! it refers to. Start reading at `reconcile.rs`. What makes a source due is in this file: its own spec, a reconcile
+//! request, its Secrets, a new artifact of a source that it includes.
 
 mod artifact;
 mod cloud;
+mod failures;
 mod memory;
-mod pass;
+mod progress;
 mod reconcile;
 mod secrets;
 mod status;
-mod stop;
 mod summary;
 
-use std::fmt::Debug;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Resource;
-use serde::de::DeserializeOwned;
-use sluice_api::crd::CustomResource;
-use sluice_api::names::annotations::REQUESTED_AT;
-use sluice_runtime::index::{Index, Reference};
+use kube::core::object::HasStatus;
+use sluice_api::names::finalizers::FLUX;
+use sluice_runtime::controller::{Core, Kind, is_due};
+use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-use sluice_runtime::metrics::names::{ARTIFACT_SIZE, RECONCILE_DURATION, SUSPENDED};
+use sluice_runtime::metrics::names::ARTIFACT_SIZE;
+use sluice_runtime::outcome::Stop;
+use sluice_runtime::pass::{OnChange, Pass};
 use sluice_runtime::queue::{Next, Queue};
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
-use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::sources::Source;
 use crate::waking::Wakes;
 
 pub(crate) use cloud::NO_ACCOUNTS;
+pub(crate) use failures::{fetch_failed, stalled, storage_failed, unverified};
 use memory::Memory;
-pub(crate) use pass::Pass;
+pub(crate) use progress::SourcePass;
 pub(crate) use secrets::Data;
 pub use sluice_source::backends::SourceBackends;
 pub use status::{Common, SourceStatus};
-pub use stop::Stop;
+
+/// The field manager of what is written to sources.
+const MANAGER: &str = "source-controller";
 
 /// What differs between kinds of sources.
-pub trait SourceKind:
-    Source
-    + CustomResource
-    + Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
-    + DeserializeOwned
-    + Clone
-    + Debug
-    + Send
-    + Sync
-    + 'static
-{
-    /// Its status.
-    type Status: SourceStatus;
-
-    /// The conditions that count for Ready, the weightiest first, and whether they tell of something bad.
+pub trait SourceKind: Source + Kind + HasStatus<Status: SourceStatus> {
+    /// The conditions that decide Ready, the weightiest first, and whether they report something bad.
     const WEIGHED: &'static [(&'static str, bool)];
-    /// The conditions that tell of a failure; that they are gone is worth an event.
+    /// The conditions that report a failure; the end of one is worth an event.
     const FAILURES: &'static [&'static str];
 
-    /// What was observed.
-    fn status(&self) -> Option<&Self::Status>;
-
-    /// How often it is looked at.
+    /// `spec.interval`
     fn interval(&self) -> Duration;
 
-    /// Whether it is to be left alone.
+    /// `spec.suspend`
     fn is_suspended(&self) -> bool;
 
-    /// Everything it refers to: when one of them changes, it is due.
+    /// Everything it refers to: it is due when one of them changes.
     fn references(&self) -> Vec<Reference>;
 
-    /// Fetches it and makes an artifact, unless there is nothing new. Says what an event about a new
-    /// artifact, or about the end of a failure, is to say.
+    /// Fetches it and makes an artifact, unless there is nothing new. Returns the message of the event about a new
+    /// artifact or the end of a failure.
     fn produce(
         controller: &SourceController<Self>,
         pass: &mut Pass<'_, Self>,
     ) -> impl Future<Output = Result<String, Stop>> + Send;
 }
 
-/// Hears of every source of a kind that changes.
+/// Called for every source of a kind that changes.
 pub type Listener<K> = dyn Fn(&Change<K>) + Send + Sync;
 
 /// The controller of one kind of sources.
 pub struct SourceController<K: SourceKind> {
     pub(crate) context: Context,
     pub(crate) backends: SourceBackends,
-    pub(crate) store: Arc<Store<K>>,
+    pub(crate) core: Core<K>,
     /// What each artifact was verified with.
     pub(crate) verified: Memory,
-    queue: Arc<Queue>,
-    index: Index,
     listener: Arc<Listener<K>>,
 }
 
 impl<K: SourceKind> SourceController<K> {
-    /// A controller over a store. The changes that the watch tells of have to be handed to it; it hands
-    /// them, and those that it makes itself, to the listener.
+    /// A controller over a store. It expects the changes that the watch reports; it passes them, and those that it
+    /// makes itself, to the listener.
     pub fn new(
         context: Context,
         backends: SourceBackends,
@@ -112,75 +96,54 @@ impl<K: SourceKind> SourceController<K> {
         queue: Arc<Queue>,
         listener: Arc<Listener<K>>,
     ) -> Self {
-        let (verified, index) = (Memory::default(), Index::default());
-        Self { context, backends, store, verified, queue, index, listener }
+        let core = Core::new(context.pass.clone(), store, queue, MANAGER, FLUX);
+        Self { context, backends, core, verified: Memory::default(), listener }
     }
 
-    /// A source is gone, or somebody else's by now.
+    /// Forgets a source that is gone, or belongs to another shard by now.
     pub fn forget(&self, key: &Key) {
-        self.index.set(key, []);
-        self.queue.forget(key);
+        self.core.forget(key);
         self.verified.forget(key);
-        for metric in [&RECONCILE_DURATION, &ARTIFACT_SIZE, &SUSPENDED] {
-            let labels = [K::DEFINITION.kind, &key.name, &key.namespace];
-            self.context.metrics.forget(metric, &labels);
-        }
+        self.context.metrics.forget(&ARTIFACT_SIZE, &Core::<K>::labels(key));
     }
+}
 
-    /// A source changed: it is due if its spec changed or somebody asks, and those that include it are due
-    /// if it has another artifact or stored it again.
-    pub fn on_change(&self, change: &Change<K>) {
+impl<K: SourceKind> OnChange<K> for SourceController<K> {
+    /// A source is due if its spec changed or a request was made; those that include it are due if it has another
+    /// artifact or stored it again.
+    fn on_change(&self, change: &Change<K>) {
         (self.listener)(change);
         let Some(after) = &change.after else { return self.forget(&change.key) };
-        self.index.set(&change.key, after.references());
+        self.core.index.set(&change.key, after.references());
         if is_due(change.before.as_deref(), &**after) {
-            self.queue.add(&change.key);
+            self.core.queue.add(&change.key);
         }
         let before = change.before.as_deref().and_then(Source::artifact);
         if before != after.artifact() {
-            self.wake(&Reference::new(K::DEFINITION.kind, change.key.clone()));
+            self.core.wake(&Reference::new(K::DEFINITION.kind, change.key.clone()));
         }
     }
 }
 
 impl<K: SourceKind> Wakes for SourceController<K> {
     fn wake(&self, reference: &Reference) {
-        for key in self.index.referrers(reference) {
-            self.queue.add(&key);
-        }
+        self.core.wake(reference);
     }
 
     fn refers_to(&self, reference: &Reference) -> bool {
-        !self.index.referrers(reference).is_empty()
+        self.core.is_referred_to(reference)
     }
 }
 
 impl<K: SourceKind> Reconcile for SourceController<K> {
     async fn reconcile(&self, key: Key) -> Next {
-        let Some(object) = self.store.get(&key) else { return Next::Event };
-        let started = Instant::now();
+        let Some(object) = self.core.store.get(&key) else { return Next::Event };
         let mut pass = Pass::begin(self, object);
-        let next = self.pass(&mut pass).await;
-        let (metrics, name) =
-            (&self.context.metrics, [K::DEFINITION.kind, &key.name, &key.namespace]);
-        metrics.observe(&RECONCILE_DURATION, &name, started.elapsed().as_secs_f64());
-        metrics.set(&SUSPENDED, &name, f64::from(u8::from(pass.object.is_suspended())));
+        let next = pass.run(self).await;
         if let Some(size) = pass.artifact().and_then(|artifact| artifact.size) {
             #[expect(clippy::cast_precision_loss, reason = "an approximate size will do")]
-            metrics.set(&ARTIFACT_SIZE, &name, size as f64);
+            self.context.metrics.set(&ARTIFACT_SIZE, &Core::<K>::labels(&key), size as f64);
         }
         next
     }
-}
-
-/// Whether a change of the object itself asks for a pass.
-pub(crate) fn is_due<K: Resource>(before: Option<&K>, after: &K) -> bool {
-    let Some(before) = before.map(K::meta) else { return true };
-    let after = after.meta();
-    let request = |metadata: &kube::core::ObjectMeta| {
-        metadata.annotations.as_ref().and_then(|all| all.get(REQUESTED_AT).cloned())
-    };
-    before.generation != after.generation
-        || before.deletion_timestamp != after.deletion_timestamp
-        || request(before) != request(after)
 }

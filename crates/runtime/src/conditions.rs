@@ -1,9 +1,10 @@
-//! Conditions as Flux keeps them: their order, when their time moves, and what they say together.
+//! Conditions as Flux keeps them: their order, and when their transition time changes.
 
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
 use sluice_api::names::conditions::{READY, RECONCILING, STALLED};
+use sluice_api::names::reasons::PROGRESSING_WITH_RETRY;
 use sluice_api::shared::condition::{Condition, ConditionStatus};
 use sluice_base::time::Time;
 
@@ -32,6 +33,19 @@ impl Conditions {
     /// The conditions, in Flux's order.
     pub fn list(&self) -> &[Condition] {
         &self.list
+    }
+
+    /// Takes back everything that was set: the conditions are these again.
+    pub fn restore(&mut self, list: Vec<Condition>) {
+        self.list = list;
+    }
+
+    /// What was being done will be tried again.
+    pub fn mark_retrying(&mut self) {
+        if let Some(message) = self.get(RECONCILING).map(|it| it.message.clone()) {
+            let status = ConditionStatus::True;
+            self.set(RECONCILING, status, PROGRESSING_WITH_RETRY, &message);
+        }
     }
 
     /// Moves to a later moment.
@@ -82,29 +96,29 @@ impl Conditions {
         self.list.sort_by(order);
     }
 
-    /// Takes a condition away.
+    /// Removes a condition.
     pub fn remove(&mut self, kind: &str) {
         self.list.retain(|condition| condition.r#type != kind);
     }
 
-    /// Says that something is happening; then nothing is stalled.
+    /// The object is being reconciled, so it is not stalled.
     pub fn mark_reconciling(&mut self, reason: &str, message: &str) {
         self.remove(STALLED);
         self.set(RECONCILING, ConditionStatus::True, reason, message);
     }
 
-    /// Says that nothing will happen until somebody changes something.
+    /// Nothing will happen until the object or the operator's settings change.
     pub fn mark_stalled(&mut self, reason: &str, message: &str) {
         self.remove(RECONCILING);
         self.set(STALLED, ConditionStatus::True, reason, message);
     }
 
-    /// Says that everything is as it was asked for.
+    /// The cluster is in the state that the object describes.
     pub fn mark_ready(&mut self, reason: &str, message: &str) {
         self.set(READY, ConditionStatus::True, reason, message);
     }
 
-    /// Says that it is not.
+    /// It is not.
     pub fn mark_not_ready(&mut self, reason: &str, message: &str) {
         self.set(READY, ConditionStatus::False, reason, message);
     }

@@ -1,4 +1,4 @@
-//! Writing what was observed: a merge patch of what changed, and nothing where nothing did.
+//! Writes a status: a merge patch of what changed, and no request if nothing did.
 
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::{DynamicObject, ObjectMeta};
@@ -27,10 +27,10 @@ pub fn api_resource(definition: &Definition) -> ApiResource {
 
 /// The status that the API server has of an object, as far as this process knows, to be written over.
 ///
-/// A write names the version that it goes over. Where somebody else wrote in the meantime, it is written over
-/// all the same as long as the status is still the one that is known: annotations, a new spec or a finalizer
-/// are no reason to do a pass again. Another status is one: word of an earlier process that arrives late, or of
-/// another one, must not be mixed with what is known here.
+/// A write names the version that it replaces. If the object was changed in the meantime, it is written all the same
+/// as long as the status is still the known one: annotations, a new spec or a finalizer are no reason to repeat a
+/// pass. Another status is: a late write of an earlier process, or one of another process, must not be mixed with
+/// what is known here.
 #[derive(Debug)]
 pub struct Written {
     status: Value,
@@ -39,22 +39,10 @@ pub struct Written {
 }
 
 impl Written {
-    /// The status that an object has, which may be none.
-    pub fn new(status: Option<&impl Serialize>, metadata: &ObjectMeta) -> Self {
-        let status = status.map(|status| serde_json::to_value(status).unwrap_or(Value::Null));
-        Self {
-            status: status.unwrap_or_else(|| json!({})),
-            version: metadata.resource_version.clone(),
-            compares: true,
-        }
-    }
-
-    /// Writes over whatever is there; for simulations of what that leads to.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn without_comparing(mut self) -> Self {
-        self.compares = false;
-        self
+    /// The status that an object was read with. Without `compares`, whatever is there is written over, which only
+    /// simulations do.
+    pub(crate) fn new(status: Value, metadata: &ObjectMeta, compares: bool) -> Self {
+        Self { status, version: metadata.resource_version.clone(), compares }
     }
 
     /// Takes note of the answer to another write of our own.

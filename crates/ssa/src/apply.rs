@@ -15,7 +15,6 @@ use serde_json::Value;
 use sluice_base::clock::Clock;
 
 use crate::change::{Action, ChangeSet};
-use crate::class::ErrorClass;
 use crate::discovery::Discovery;
 use crate::failure::{ApiError, ApplyError, Failure, Place};
 use crate::health::HealthChecks;
@@ -24,6 +23,7 @@ use crate::object::ObjectKey;
 use crate::order::Stage;
 use crate::wait::{WaitOptions, WaitTarget};
 use check::{Mode, Verdict};
+use sluice_runtime::class::ErrorClass;
 use write::Pending;
 
 pub use options::{ApplyOptions, Knowledge};

@@ -6,8 +6,8 @@ use kube::core::Status;
 use sluice_base::causes;
 
 use crate::change::ChangeSet;
-use crate::class::ErrorClass;
 use crate::object::ObjectKey;
+use sluice_runtime::class::ErrorClass;
 
 /// An error of the API server or of the connection to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,7 +16,6 @@
 
 mod apply;
 mod change;
-mod class;
 mod contest;
 mod discovery;
 mod drift;
@@ -37,7 +36,6 @@ mod wait;
 
 pub use apply::{Applier, ApplyOptions, Desired, Knowledge, Planned};
 pub use change::{Action, Change, ChangeSet};
-pub use class::ErrorClass;
 pub use contest::Contest;
 pub use discovery::Discovery;
 pub use drift::{Difference, differences, has_drifted, mask_secrets, render};
@@ -53,4 +51,5 @@ pub use object::{IdError, ObjectId, ObjectKey};
 pub use order::{GroupKind, Stage, parse_group_kinds};
 pub use prune::{DeleteError, DeleteOptions, Propagation, Removal};
 pub use resource::Resource;
+pub use sluice_runtime::class::ErrorClass;
 pub use wait::{Unhealthy, WaitError, WaitOptions, WaitTarget, jobs_with_ttl};

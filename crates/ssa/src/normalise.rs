@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_schema::gotypes::Types;
 
-use crate::class::ErrorClass;
 use crate::failure::Failure;
 use crate::object::{ObjectKey, split_api_version};
+use sluice_runtime::class::ErrorClass;
 
 /// Normalises an object for applying: through its Go type if it is a built-in kind, with the protocol of ports
 /// and the data of Secrets filled in, without a status.

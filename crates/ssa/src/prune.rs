@@ -11,10 +11,10 @@ use sluice_api::names::annotations::{KUSTOMIZE_PRUNE, KUSTOMIZE_RECONCILE, KUSTO
 
 use crate::apply::Applier;
 use crate::change::{Action, Change, ChangeSet};
-use crate::class::ErrorClass;
 use crate::failure::{Failure, class_of};
 use crate::metadata::{self, Marks, Owner, has_mark};
 use crate::object::{ObjectId, ObjectKey};
+use sluice_runtime::class::ErrorClass;
 
 /// The propagation policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

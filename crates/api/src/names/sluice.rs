@@ -40,6 +40,8 @@ pub mod conditions {
     pub const UNWATCHED: &str = "Unwatched";
     /// Objects that are no longer wanted here stay for others that want them.
     pub const HANDING_OVER: &str = "HandingOver";
+    /// A new revision waits until the layers below it are usable; what is installed stays as it is.
+    pub const HELD: &str = "Held";
 }
 
 /// Reasons of Sluice's own conditions and events.
@@ -56,4 +58,6 @@ pub mod reasons {
     pub const HISTORY_UNKNOWN: &str = "HistoryUnknown";
     /// Objects are written for API versions of Flux that are served no longer.
     pub const OUTDATED_VERSION: &str = "OutdatedVersion";
+    /// The layers below it are not usable yet.
+    pub const LAYER_HELD: &str = "LayerHeld";
 }

@@ -259,6 +259,7 @@ fn operation(
         namespace: wanted.namespace(namespace),
         backoff: wanted.backoff(),
         concurrent: wanted.concurrency(),
+        ..Operation::default()
     };
     let election = Election {
         namespace: namespace.to_owned(),

@@ -8,8 +8,7 @@ use sluice_api::names::labels;
 use sluice_api::source::externalartifact::ExternalArtifact;
 use sluice_source::artifact::{ArtifactPath, Digest};
 
-use super::ArtifactGenerators;
-use super::pass::Pass;
+use super::{ArtifactGenerators, Pass};
 use crate::sources::Source as _;
 
 impl ArtifactGenerators {

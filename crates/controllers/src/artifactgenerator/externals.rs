@@ -22,8 +22,7 @@ use sluice_source::ignore::Rules;
 use tracing::{error, info};
 
 use super::outputs::Output;
-use super::pass::Pass;
-use super::{ArtifactGenerators, MANAGER};
+use super::{ArtifactGenerators, MANAGER, Pass};
 
 const KIND: &str = "ExternalArtifact";
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use sluice_api::extensions::artifactgenerator::{CopyStrategy, OutputArtifact};
 use sluice_api::names::reasons::BUILD_FAILED;
+use sluice_runtime::outcome::Stop;
 use sluice_schema::names::{dns1123_subdomain, label_key, label_value};
 use sluice_source::compose::{CopyStep, Sources, Strategy};
 use sluice_source::tree::{Node, SourceTree};
 
-use super::pass::Pass;
-use super::reconcile::Stop;
+use super::Pass;
 
 /// Values by the names that a pattern gives them.
 type Captures = BTreeMap<String, String>;
@@ -52,9 +52,8 @@ pub(super) fn outputs(pass: &Pass<'_>, trees: &Sources) -> Result<Vec<Output>, S
         };
         return Ok(spec.artifacts.iter().map(plain).collect());
     };
-    expand(pattern, &spec.artifacts, trees).map_err(|error| Stop::Stalled {
-        reason: BUILD_FAILED,
-        message: format!("failed to expand path pattern: {error}"),
+    expand(pattern, &spec.artifacts, trees).map_err(|error| {
+        Stop::stalled(BUILD_FAILED, format!("failed to expand path pattern: {error}"))
     })
 }
 

@@ -1,102 +1,67 @@
-//! What a pass does, step by step, in the order of Flux's controller.
+//! A pass over an ArtifactGenerator, step by step, in the order of Flux's controller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kube::ResourceExt as _;
-use sluice_api::crd::CustomResource as _;
-use sluice_api::extensions::artifactgenerator::ArtifactGenerator;
+use sluice_api::extensions::artifactgenerator::{ArtifactGenerator, ArtifactGeneratorStatus};
 use sluice_api::names::DISABLED;
 use sluice_api::names::annotations::{GENERATOR_RECONCILE, ORIGIN_REVISION};
 use sluice_api::names::conditions::{READY, STALLED};
-use sluice_api::names::finalizers::GENERATOR;
 use sluice_api::names::reasons::{
     BUILD_FAILED, PROGRESSING, RECONCILIATION_DISABLED, RECONCILIATION_FAILED, SOURCE_FETCH_FAILED,
     SUCCEEDED,
 };
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
-use sluice_runtime::error::ApiError;
+use sluice_runtime::class::ErrorClass;
+use sluice_runtime::conditions::Conditions;
+use sluice_runtime::controller::Core;
 use sluice_runtime::events::Severity;
-use sluice_runtime::metrics::names::FAILURES;
+use sluice_runtime::gate::Moment;
+use sluice_runtime::outcome::{Failure, Retry, Stop};
+use sluice_runtime::pass::{End, Finalized, Reconciler};
 use sluice_runtime::queue::Next;
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 use sluice_source::compose::Sources;
-use sluice_ssa::ErrorClass;
 use tracing::{error, info};
 
 use super::outputs::{Output, outputs};
-use super::pass::Pass;
-use super::{ArtifactGenerators, reference};
+use super::{ArtifactGenerators, Pass, reference};
 use crate::external;
 use crate::sources::{SourceArtifact, plural};
-use crate::timing::jittered;
 
-/// How often an ArtifactGenerator is looked at.
+/// The interval of all ArtifactGenerators.
 const INTERVAL: Duration = Duration::from_hours(1);
 const IN_PROGRESS: &str = "Reconciliation in progress";
-
-/// Why a pass ended before its end.
-pub(super) enum Stop {
-    /// Only another spec helps.
-    Stalled { reason: &'static str, message: String },
-    /// It is tried again after a while.
-    Waiting { reason: &'static str, message: String },
-    /// It is tried again with growing pauses.
-    Failed { reason: &'static str, message: String },
-    /// The API server could not be used.
-    Api(ApiError),
-}
-
-impl From<ApiError> for Stop {
-    fn from(error: ApiError) -> Self {
-        Self::Api(error)
-    }
-}
 
 /// The artifacts of the sources, by alias.
 pub(super) type Observed = BTreeMap<String, SourceArtifact>;
 
-impl ArtifactGenerators {
-    /// A whole pass; says when the next is due.
-    pub(super) async fn pass(&self, pass: &mut Pass<'_>) -> Next {
-        let finalizers = pass.object.metadata.finalizers.clone().unwrap_or_default();
-        if pass.object.metadata.deletion_timestamp.is_some() {
-            return self.finalize(pass, finalizers).await;
-        }
-        let annotations = pass.object.metadata.annotations.as_ref();
-        let said = annotations.and_then(|all| all.get(GENERATOR_RECONCILE));
-        let is_disabled = said.is_some_and(|said| said.eq_ignore_ascii_case(DISABLED));
-        if !finalizers.iter().any(|name| name == GENERATOR) {
-            let with = finalizers.into_iter().chain([GENERATOR.to_owned()]).collect();
-            if let Err(error) = pass.write_finalizers(with).await {
-                error!(object = %pass.key, %error, "finalizer not set");
-                return Next::Backoff;
-            }
-            if is_disabled {
-                let message = "Initialized with reconciliation suspended";
-                pass.conditions.mark_ready(RECONCILIATION_DISABLED, message);
-            }
-        }
-        if is_disabled {
-            let message = "Reconciliation is disabled";
-            error!(object = %pass.key, "{message}");
-            pass.event(Severity::Trace, RECONCILIATION_DISABLED, message);
-            return self.finish(pass, Next::Event).await;
-        }
-        match self.steps(pass).await {
-            Ok(next) => self.finish(pass, next).await,
-            Err(stop) => self.fail(pass, stop).await,
-        }
+impl Reconciler for ArtifactGenerators {
+    type Kind = ArtifactGenerator;
+
+    fn core(&self) -> &Core<ArtifactGenerator> {
+        &self.core
     }
 
-    async fn steps(&self, pass: &mut Pass<'_>) -> Result<Next, Stop> {
+    /// There is no `spec.suspend`: an annotation disables it.
+    fn is_suspended(&self, object: &ArtifactGenerator) -> bool {
+        let annotations = object.metadata.annotations.as_ref();
+        let value = annotations.and_then(|all| all.get(GENERATOR_RECONCILE));
+        value.is_some_and(|value| value.eq_ignore_ascii_case(DISABLED))
+    }
+
+    fn is_installed(&self, status: &ArtifactGeneratorStatus) -> bool {
+        status.inventory.is_some()
+    }
+
+    async fn converge(&self, pass: &mut Pass<'_>) -> Result<Next, Stop> {
         self.validate(pass)?;
         pass.conditions.remove(STALLED);
-        let observed = self.observe(pass).map_err(|message| Stop::Waiting {
-            reason: SOURCE_FETCH_FAILED,
-            message: format!("get sources failed: {message}"),
-        })?;
+        let observed = self
+            .observe(pass)
+            .map_err(|message| self.no_source(format!("get sources failed: {message}")))?;
         let digest = digest(&observed);
         let Some(reason) = self.drift(pass, &digest).await else {
             let count = pass.status.inventory.as_ref().map_or(0, Vec::len);
@@ -105,18 +70,59 @@ impl ArtifactGenerators {
             pass.event(Severity::Trace, READY, &message);
             return Ok(Next::After(INTERVAL));
         };
+        pass.ask_gate(Moment::BeforeFetch)?;
         pass.conditions.mark_reconciling(PROGRESSING, IN_PROGRESS);
         pass.conditions.set(READY, ConditionStatus::Unknown, PROGRESSING, IN_PROGRESS);
         info!(object = %pass.key, reason, "{IN_PROGRESS}");
         pass.write().await?;
-        let trees = self.fetch(&observed).await.map_err(|message| Stop::Waiting {
-            reason: SOURCE_FETCH_FAILED,
-            message: format!("fetch sources failed: {message}"),
-        })?;
+        let trees = self
+            .fetch(&observed)
+            .await
+            .map_err(|message| self.no_source(format!("fetch sources failed: {message}")))?;
+        pass.ask_gate(Moment::BeforeWrite)?;
         self.make_all(pass, &observed, &trees).await?;
         pass.status.observed_sources_digest = Some(digest);
-        let (percent, chance) = (self.context.settings.interval_jitter, (self.context.chance)());
-        Ok(Next::After(jittered(INTERVAL, percent, chance)))
+        Ok(self.context.after(INTERVAL))
+    }
+
+    /// Deletes everything that was made.
+    async fn finalize(&self, pass: &mut Pass<'_>) -> Finalized {
+        let own = match self.all_own(pass).await {
+            Ok(own) => own,
+            Err(error) => {
+                error!(object = %pass.key, %error, "finalizer not removed");
+                return Finalized::Later(Next::Backoff);
+            }
+        };
+        let inventory = pass.status.inventory.clone().unwrap_or_default();
+        let claimed = inventory.into_iter().filter(|it| it.namespace == pass.key.namespace);
+        let all = own.into_iter().chain(claimed.map(|it| it.name)).collect();
+        self.discard(pass, &all).await;
+        Finalized::Done
+    }
+
+    fn on_suspended(&self, pass: &mut Pass<'_>, is_new: bool) {
+        if is_new {
+            let message = "Initialized with reconciliation suspended";
+            pass.conditions.mark_ready(RECONCILIATION_DISABLED, message);
+        }
+        let message = "Reconciliation is disabled";
+        error!(object = %pass.key, "{message}");
+        pass.event(Severity::Trace, RECONCILIATION_DISABLED, message);
+    }
+
+    /// The status has no `observedGeneration`; Ready's counts.
+    fn is_observed(&self, _: &Conditions, _: End) -> bool {
+        false
+    }
+}
+
+impl ArtifactGenerators {
+    /// A source is missing, not ready, or cannot be fetched.
+    fn no_source(&self, message: String) -> Stop {
+        let failure = Failure::new(ErrorClass::Source, SOURCE_FETCH_FAILED, message);
+        let next = Next::After(self.context.settings.requeue_dependency);
+        Failure { retry: Retry::At(next), ..failure }.into()
     }
 
     /// The artifacts of all sources.
@@ -155,7 +161,7 @@ impl ArtifactGenerators {
         Ok(trees)
     }
 
-    /// Makes every artifact that the spec asks for, and lets go of those that it no longer asks for.
+    /// Makes every artifact that the spec asks for, and deletes those that it no longer asks for.
     async fn make_all(
         &self,
         pass: &mut Pass<'_>,
@@ -167,17 +173,14 @@ impl ArtifactGenerators {
         let mut inventory = Vec::new();
         for output in &wanted {
             let name = &output.artifact.name;
-            let mut artifact =
-                self.build(pass, output, trees).await.map_err(|message| Stop::Failed {
-                    reason: BUILD_FAILED,
-                    message: format!("{name} build failed: {message}"),
-                })?;
+            let mut artifact = self.build(pass, output, trees).await.map_err(|message| {
+                Stop::failed(BUILD_FAILED, format!("{name} build failed: {message}"))
+            })?;
             set_revisions(&mut artifact, output, observed);
-            let made =
-                self.publish(pass, output, &artifact).await.map_err(|error| Stop::Failed {
-                    reason: RECONCILIATION_FAILED,
-                    message: format!("{name} reconcile failed: {error}"),
-                })?;
+            let made = self.publish(pass, output, &artifact).await.map_err(|error| {
+                let message = format!("{name} reconcile failed: {error}");
+                Stop::classed(ErrorClass::Transient, RECONCILIATION_FAILED, message)
+            })?;
             if !before.iter().any(|it| it.name == made.name && it.digest == made.digest) {
                 let (kind, key, revision) = ("ExternalArtifact", &pass.key, &artifact.revision);
                 let message =
@@ -210,68 +213,6 @@ impl ArtifactGenerators {
         }
         pass.status.inventory = Some(inventory).filter(|list| !list.is_empty());
         Ok(())
-    }
-
-    /// Says in the conditions what went wrong.
-    async fn fail(&self, pass: &mut Pass<'_>, stop: Stop) -> Next {
-        pass.conditions.set_now(self.context.clock.now());
-        let (reason, message, next) = match stop {
-            Stop::Stalled { reason, message } => {
-                pass.conditions.mark_stalled(reason, &message);
-                (reason, message, Next::Event)
-            }
-            Stop::Waiting { reason, message } => {
-                (reason, message, Next::After(self.context.settings.requeue_dependency))
-            }
-            Stop::Failed { reason, message } => (reason, message, Next::Backoff),
-            Stop::Api(error) => {
-                error!(object = %pass.key, %error, "reconciliation failed");
-                return Next::Backoff;
-            }
-        };
-        let class = ErrorClass::of_reason(reason).unwrap_or(ErrorClass::Transient).as_str();
-        self.context.metrics.add(&FAILURES, &[class, ArtifactGenerator::DEFINITION.kind], 1.0);
-        error!(object = %pass.key, errorClass = class, error = message, reason, "reconciliation failed");
-        pass.conditions.mark_not_ready(reason, &message);
-        pass.failure_event(reason, &message, class);
-        self.finish(pass, next).await
-    }
-
-    async fn finish(&self, pass: &mut Pass<'_>, next: Next) -> Next {
-        match pass.finish().await {
-            Ok(()) => next,
-            Err(error) => {
-                error!(object = %pass.key, %error, "status not written");
-                Next::Backoff
-            }
-        }
-    }
-
-    /// Lets go of everything that was made, and of the object.
-    async fn finalize(&self, pass: &mut Pass<'_>, finalizers: Vec<String>) -> Next {
-        if !finalizers.iter().any(|name| name == GENERATOR) {
-            return Next::Event;
-        }
-        let own = match self.all_own(pass).await {
-            Ok(own) => own,
-            Err(error) => {
-                error!(object = %pass.key, %error, "finalizer not removed");
-                return Next::Backoff;
-            }
-        };
-        let inventory = pass.status.inventory.clone().unwrap_or_default();
-        let claimed = inventory.into_iter().filter(|it| it.namespace == pass.key.namespace);
-        let all = own.into_iter().chain(claimed.map(|it| it.name)).collect();
-        self.discard(pass, &all).await;
-        let rest = finalizers.into_iter().filter(|name| name != GENERATOR).collect();
-        match pass.write_finalizers(rest).await {
-            Ok(()) => Next::Event,
-            Err(error) if error.is_not_found() => Next::Event,
-            Err(error) => {
-                error!(object = %pass.key, %error, "finalizer not removed");
-                Next::Backoff
-            }
-        }
     }
 }
 

@@ -1,18 +1,17 @@
-//! What a schema cannot check: names that repeat, aliases that nobody bears, sources of other tenants.
+//! What a schema cannot check: names that repeat, aliases that do not exist, sources of other tenants.
 
 use std::collections::BTreeSet;
 
 use sluice_api::names::reasons::{ACCESS_DENIED, VALIDATION_FAILED};
+use sluice_runtime::outcome::Stop;
 use sluice_schema::names::dns1123_subdomain;
 
-use super::ArtifactGenerators;
-use super::pass::Pass;
-use super::reconcile::Stop;
+use super::{ArtifactGenerators, Pass};
 
 impl ArtifactGenerators {
     /// Whether the spec can be worked with at all.
     pub(super) fn validate(&self, pass: &Pass<'_>) -> Result<(), Stop> {
-        let invalid = |message| Stop::Stalled { reason: VALIDATION_FAILED, message };
+        let invalid = |message: String| Stop::stalled(VALIDATION_FAILED, message);
         let spec = &pass.object.spec;
         let mut aliases = BTreeSet::new();
         for source in &spec.sources {
@@ -25,12 +24,12 @@ impl ArtifactGenerators {
                 && self.context.settings.no_cross_namespace_refs
             {
                 let (kind, name) = (source.kind.as_str(), &source.name);
-                return Err(Stop::Stalled {
-                    reason: ACCESS_DENIED,
-                    message: format!(
+                return Err(Stop::stalled(
+                    ACCESS_DENIED,
+                    format!(
                         "cross-namespace reference to source {kind}/{namespace}/{name} is not allowed"
                     ),
-                });
+                ));
             }
         }
         let has_pattern = spec.path_pattern.as_ref().is_some_and(|it| !it.is_empty());

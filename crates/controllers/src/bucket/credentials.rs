@@ -7,11 +7,12 @@ use sluice_api::names::reasons::{
 };
 use sluice_api::shared::reference::LocalObjectReference;
 use sluice_api::source::bucket::{BucketProvider, BucketSts, StsProvider};
+use sluice_runtime::outcome::Stop;
 use sluice_source::bucket::{BucketAddress, BucketAuth, BucketHost};
 use sluice_source::http::{HttpOptions, TlsOptions};
 
 use super::{BucketPass, Buckets};
-use crate::sourcing::{Data, NO_ACCOUNTS, Stop};
+use crate::sourcing::{Data, NO_ACCOUNTS, fetch_failed, stalled};
 
 /// The fields of a Secret for Azure; one of them has to be there.
 const AZURE_FIELDS: [&str; 4] = ["clientId", "accountKey", "sasKey", "authorityHost"];
@@ -23,9 +24,9 @@ impl Buckets {
         let provider = spec.provider.clone().unwrap_or(BucketProvider::Generic);
         let named = spec.service_account_name.as_deref().unwrap_or_default();
         if provider != BucketProvider::Generic && !self.may_name_account(named) {
-            return Err(Stop::stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
+            return Err(stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
         }
-        let refused = |message: String| Stop::fetch(AUTHENTICATION_FAILED, message);
+        let refused = |message: String| fetch_failed(AUTHENTICATION_FAILED, message);
         let secret = self.data(pass, spec.secret_ref.as_ref(), "secret").await?;
         let sts = spec.sts.as_ref();
         let sts_secret_ref = sts.and_then(|sts| sts.secret_ref.as_ref());
@@ -96,7 +97,7 @@ impl Buckets {
         let data = self.secret(pass, &secret.name).await.map_err(|error| {
             let (namespace, name) = (&pass.key.namespace, &secret.name);
             let message = format!("failed to get {what} '{namespace}/{name}': {error}");
-            Stop::fetch(AUTHENTICATION_FAILED, message)
+            fetch_failed(AUTHENTICATION_FAILED, message)
         })?;
         Ok(Some(data))
     }
@@ -110,7 +111,7 @@ impl Buckets {
     ) -> Result<TlsOptions, Stop> {
         let Some(secret) = secret else { return Ok(TlsOptions::default()) };
         self.tls(pass, &secret.name).await.map_err(|error| {
-            Stop::fetch(AUTHENTICATION_FAILED, format!("failed to get {what}: {error}"))
+            fetch_failed(AUTHENTICATION_FAILED, format!("failed to get {what}: {error}"))
         })
     }
 }
@@ -176,12 +177,12 @@ fn check_sts(provider: &BucketProvider, sts: &BucketSts) -> Result<(), Stop> {
         )),
     };
     if let Some(message) = wrong {
-        return Err(Stop::stalled(INVALID_STS_CONFIGURATION, message));
+        return Err(stalled(INVALID_STS_CONFIGURATION, message));
     }
     let endpoint = &sts.endpoint;
     Url::parse(endpoint).map(drop).map_err(|error| {
         let message = format!("failed to parse STS endpoint '{endpoint}': {error}");
-        Stop::stalled(URL_INVALID, message)
+        stalled(URL_INVALID, message)
     })
 }
 
@@ -239,7 +240,7 @@ mod tests {
             ..BucketSts::default()
         };
         let why = |provider, sts| match check_sts(&provider, &sts) {
-            Err(Stop::Failed { reason, stalls: true, .. }) => reason,
+            Err(Stop::Failed(failure)) if failure.stalls() => failure.reason,
             Err(_) => "other".to_owned(),
             Ok(()) => String::new(),
         };

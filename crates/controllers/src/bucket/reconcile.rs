@@ -9,12 +9,13 @@ use sluice_api::names::reasons::{
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_base::duration::GoDuration;
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::Stop;
 use sluice_source::artifact::Revision;
 use sluice_source::bucket::{BucketQuery, FetchedBucket, fetch};
 use sluice_source::ignore::Rules;
 
 use super::{BucketPass, Buckets};
-use crate::sourcing::Stop;
+use crate::sourcing::{SourcePass as _, fetch_failed};
 
 /// How long looking and fetching may take where the spec does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -24,7 +25,7 @@ impl Buckets {
     pub(super) async fn make_artifact(&self, pass: &mut BucketPass<'_>) -> Result<String, Stop> {
         let address = self.address(pass).await?;
         let refused =
-            |error: &dyn std::fmt::Display| Stop::fetch(AUTHENTICATION_FAILED, error.to_string());
+            |error: &dyn std::fmt::Display| fetch_failed(AUTHENTICATION_FAILED, error.to_string());
         let reader = self.backends.buckets.open(&address).await.map_err(|error| refused(&error))?;
         let spec = &pass.object.spec;
         let query = BucketQuery {
@@ -36,7 +37,7 @@ impl Buckets {
         };
         let fetched = fetch(&*reader, &query)
             .await
-            .map_err(|error| Stop::fetch(BUCKET_OPERATION_FAILED, error.to_string()))?;
+            .map_err(|error| fetch_failed(BUCKET_OPERATION_FAILED, error.to_string()))?;
         let message = format!(
             "stored artifact with {} fetched files from '{}' bucket",
             fetched.index.len(),

@@ -9,6 +9,7 @@ use sluice_api::source::gitrepository::GitProvider;
 use sluice_base::redacted::Redacted;
 use sluice_cloud::azure::DEVOPS;
 use sluice_cloud::{CloudError, CloudIdentity, CloudService};
+use sluice_runtime::outcome::Stop;
 use sluice_source::git::{
     APP_USERNAME, AuthError, GitAuth, GitHubApp, codecommit_auth, codecommit_region,
 };
@@ -16,7 +17,7 @@ use sluice_source::http::HttpOptions;
 use sluice_source::network::Purpose;
 
 use super::{GitPass, GitRepositories};
-use crate::sourcing::{Data, NO_ACCOUNTS, Stop};
+use crate::sourcing::{Data, NO_ACCOUNTS, fetch_failed, stalled};
 
 /// What is said where a GitHub App is meant and none is given.
 const NO_APP: &str =
@@ -27,7 +28,7 @@ impl GitRepositories {
     pub(super) async fn credentials(&self, pass: &GitPass<'_>) -> Result<GitAuth, Stop> {
         let spec = &pass.object.spec;
         let namespace = &pass.key.namespace;
-        let refused = |message: String| Stop::fetch(AUTHENTICATION_FAILED, message);
+        let refused = |message: String| fetch_failed(AUTHENTICATION_FAILED, message);
         let proxy = match &spec.proxy_secret_ref {
             Some(secret) => {
                 let context =
@@ -57,10 +58,10 @@ impl GitRepositories {
         match &spec.provider {
             Some(GitProvider::Github) => {
                 if spec.secret_ref.is_none() {
-                    return Err(Stop::stalled(INVALID_PROVIDER_CONFIGURATION, NO_APP));
+                    return Err(stalled(INVALID_PROVIDER_CONFIGURATION, NO_APP));
                 }
                 if !GitHubApp::is_in(&data) {
-                    return Err(Stop::fetch(INVALID_PROVIDER_CONFIGURATION, NO_APP));
+                    return Err(fetch_failed(INVALID_PROVIDER_CONFIGURATION, NO_APP));
                 }
                 let token = self.app_token(&url, &data, &auth).await.map_err(|error| {
                     refused(format!("failed to configure authentication options: {error}"))
@@ -71,7 +72,7 @@ impl GitRepositories {
             Some(provider @ (GitProvider::Aws | GitProvider::Azure)) => {
                 let named = spec.service_account_name.as_deref().unwrap_or_default();
                 if !self.may_name_account(named) {
-                    return Err(Stop::stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
+                    return Err(stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
                 }
                 let unauthorized = |error: CloudError| {
                     refused(format!("failed to configure authentication options: {error}"))
@@ -81,7 +82,7 @@ impl GitRepositories {
                 auth = self.cloud(&identity, &url, auth, is_aws).await.map_err(unauthorized)?;
             }
             _ if GitHubApp::is_in(&data) => {
-                return Err(Stop::fetch(
+                return Err(fetch_failed(
                     INVALID_PROVIDER_CONFIGURATION,
                     format!(
                         "secretRef '{namespace}/{secret}' has github app data but provider is not set to github"
@@ -145,7 +146,7 @@ impl GitRepositories {
 /// What is no address stalls. One without a host is an address to Go's library, and fails when it is asked.
 fn unusable(url: &str, why: &str) -> Stop {
     if matches!(url, "http://" | "https://") {
-        return Stop::fetch(
+        return fetch_failed(
             GIT_OPERATION_FAILED,
             format!(
                 "failed to checkout and determine revision: unable to clone '{url}': Get \"{url}/info/refs?service=git-upload-pack\": http: no Host in request URL"
@@ -156,8 +157,8 @@ fn unusable(url: &str, why: &str) -> Stop {
     match quoted.filter(|part| !part.bytes().skip(1).all(|byte| byte.is_ascii_hexdigit())) {
         Some(part) => {
             let why = format!("parse \"{url}\": invalid URL escape \"{part}\"");
-            Stop::stalled(URL_INVALID, format!("failed to parse url '{url}': {why}"))
+            stalled(URL_INVALID, format!("failed to parse url '{url}': {why}"))
         }
-        None => Stop::stalled(URL_INVALID, format!("failed to parse url '{url}': {why}")),
+        None => stalled(URL_INVALID, format!("failed to parse url '{url}': {why}")),
     }
 }

@@ -7,12 +7,13 @@ use sluice_api::names::reasons::GIT_OPERATION_FAILED;
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::source::gitrepository::{GitRepositorySpec, GitRepositoryStatus};
 use sluice_base::duration::GoDuration;
+use sluice_runtime::outcome::Stop;
 use sluice_source::artifact::Revision;
 use sluice_source::git::{CloneRequest, Cloned, GitAuth, GitError, Reference, clone};
 
 use super::verification::needs_verification;
 use super::{GitPass, GitRepositories};
-use crate::sourcing::Stop;
+use crate::sourcing::fetch_failed;
 
 /// How long a clone may take where the spec does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -43,10 +44,10 @@ impl GitRepositories {
                 GitError::SparseDirectory(_) => "failed to sparse checkout directories ",
                 _ => "failed to checkout and determine revision",
             };
-            Stop::fetch(GIT_OPERATION_FAILED, format!("{words}: {}", chain(&error)))
+            fetch_failed(GIT_OPERATION_FAILED, format!("{words}: {}", chain(&error)))
         })?;
         if cloned == Cloned::Empty {
-            return Err(Stop::fetch("EmptyGitRepository", "git repository is empty"));
+            return Err(fetch_failed("EmptyGitRepository", "git repository is empty"));
         }
         Ok(cloned)
     }

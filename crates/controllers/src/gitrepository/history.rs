@@ -4,10 +4,11 @@ use sluice_api::names::reasons::GIT_OPERATION_FAILED;
 use sluice_api::names::sluice::REWRITTEN_HISTORY;
 use sluice_api::names::sluice::reasons::{HISTORY_REWRITTEN, HISTORY_UNKNOWN};
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::Stop;
 use sluice_source::git::{Checkout, History};
 
 use super::GitPass;
-use crate::sourcing::Stop;
+use crate::sourcing::fetch_failed;
 
 /// Reports history that was rewritten, or refuses it where the annotation asks for that. What cannot be
 /// found out is refused there as well.
@@ -34,7 +35,7 @@ pub(super) fn judge(pass: &GitPass<'_>, checkout: &Checkout) -> Result<(), Stop>
     };
     if refuses {
         let help = format!("annotation {REWRITTEN_HISTORY}: report follows it");
-        return Err(Stop::fetch(reason, format!("{message} ({help})")));
+        return Err(fetch_failed(reason, format!("{message} ({help})")));
     }
     pass.event(severity, reason, &message);
     Ok(())
@@ -44,7 +45,7 @@ fn refuses(pass: &GitPass<'_>) -> Result<bool, Stop> {
     match annotations.and_then(|all| all.get(REWRITTEN_HISTORY)).map(String::as_str) {
         None | Some("report") => Ok(false),
         Some("refuse") => Ok(true),
-        Some(other) => Err(Stop::fetch(
+        Some(other) => Err(fetch_failed(
             GIT_OPERATION_FAILED,
             format!("annotation {REWRITTEN_HISTORY}: \"{other}\" is neither report nor refuse"),
         )),

@@ -7,6 +7,7 @@ use sluice_api::names::reasons::{ARTIFACT_UP_TO_DATE, GIT_OPERATION_SUCCEEDED};
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::Stop;
 use sluice_source::artifact::Revision;
 use sluice_source::git::{Checkout, Cloned};
 use sluice_source::ignore::Rules;
@@ -14,7 +15,7 @@ use sluice_source::ignore::Rules;
 use super::fetch::{content_changed, included_changed};
 use super::{GitPass, GitRepositories, history};
 use crate::sources::SourceArtifact;
-use crate::sourcing::Stop;
+use crate::sourcing::{SourcePass as _, fetch_failed};
 
 impl GitRepositories {
     /// From an address to an artifact; says what an event about it says.
@@ -45,7 +46,7 @@ impl GitRepositories {
             }
             // Told as a failure already.
             Cloned::Empty => {
-                return Err(Stop::fetch("EmptyGitRepository", "git repository is empty"));
+                return Err(fetch_failed("EmptyGitRepository", "git repository is empty"));
             }
         };
         pass.conditions.remove(FETCH_FAILED);

@@ -9,11 +9,12 @@ use sluice_api::names::sluice::VERIFY_TAG_NAME;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_api::source::gitrepository::{GitRepositorySpec, GitRepositoryStatus, GitVerification};
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::Stop;
 use sluice_source::artifact::{Digest, DigestAlgorithm, Revision};
 use sluice_source::git::{Checkout, TagName, TrustedKeys, VerifyMode, VerifyRules, verify};
 
 use super::{GitPass, GitRepositories};
-use crate::sourcing::{Data, Stop};
+use crate::sourcing::{Data, unverified};
 
 impl GitRepositories {
     /// Verifies signatures if the spec asks for it.
@@ -28,7 +29,7 @@ impl GitRepositories {
             pass.conditions.remove(SOURCE_VERIFIED);
             return Ok(());
         };
-        let failed = |message: String| Stop::unverified(VERIFICATION_ERROR, message, false);
+        let failed = |message: String| unverified(VERIFICATION_ERROR, message, false);
         let rules = VerifyRules {
             mode: VerifyMode::of_name(mode(&wanted)).unwrap_or(VerifyMode::Head),
             tag_name: tag_name(pass).map_err(failed)?,
@@ -38,10 +39,8 @@ impl GitRepositories {
             .await
             .map_err(|error| failed(format!("public keys secret error: {error}")))?;
         let keys = TrustedKeys::from_secret(&data);
-        let message =
-            verify(checkout, rules, &keys, self.context.clock.now()).map_err(|error| {
-                Stop::unverified(error.reason(), error.to_string(), error.is_stalling())
-            })?;
+        let message = verify(checkout, rules, &keys, self.context.clock.now())
+            .map_err(|error| unverified(error.reason(), error.to_string(), error.is_stalling()))?;
         self.verified.remember(&pass.key, mark(pass, rules, &data, &checkout.revision));
         pass.status.source_verification_mode = Some(mode(&wanted).to_owned());
         pass.conditions.set(SOURCE_VERIFIED, ConditionStatus::True, SUCCEEDED, &message);

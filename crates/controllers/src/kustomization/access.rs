@@ -6,11 +6,12 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use kube::{Api, Client};
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::RECONCILIATION_FAILED;
+use sluice_runtime::class::ErrorClass;
 use sluice_runtime::key::Key;
-use sluice_ssa::{Discovery, ErrorClass};
+use sluice_runtime::outcome::{Failure, Stop};
+use sluice_ssa::Discovery;
 
 use super::Kustomizations;
-use super::stop::Stop;
 use crate::client::{api_message, as_service_account, explaining, with_token};
 use kubeconfig::{RemoteCluster, config_for, config_of, kubeconfig_of};
 
@@ -31,13 +32,11 @@ impl Kustomizations {
 
     /// The cluster to apply to, this or another, as the service account that is named.
     pub(super) async fn target(&self, object: &Kustomization) -> Result<Target, Stop> {
-        let failed = |message: String| Stop::Failed {
-            reason: RECONCILIATION_FAILED,
-            // What leads to the cluster has to be there first.
-            class: ErrorClass::Dependency,
-            told: Some(format!("failed to build kube client: {message}")),
-            message,
-            each: Vec::new(),
+        let failed = |message: String| -> Stop {
+            let event = Some(format!("failed to build kube client: {message}"));
+            // The kubeconfig has to be there first.
+            let class = ErrorClass::Dependency;
+            Failure { event, ..Failure::new(class, RECONCILIATION_FAILED, message) }.into()
         };
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         let own = &self.context.client;

@@ -6,12 +6,15 @@
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::{ACCESS_DENIED, ARTIFACT_FAILED, FEATURE_GATE_DISABLED};
 use sluice_base::duration::GoDuration;
+use sluice_runtime::outcome::{Stop, Waiting};
 use sluice_runtime::queue::Next;
 
-use super::stop::Stop;
 use super::{Kustomizations, references, timing};
 use crate::external;
 use crate::sources::SourceArtifact;
+
+/// The message where an account for decryption is named, which a feature gate has to allow.
+const NO_ACCOUNTS: &str = "to use spec.decryption.serviceAccountName for decryption authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller";
 
 impl Kustomizations {
     /// Refuses what the operator has to allow first: an account for decryption, a source of another namespace,
@@ -22,10 +25,7 @@ impl Kustomizations {
         let settings = &self.context.settings;
         if account.is_some_and(|name| !name.is_empty()) && !settings.object_level_workload_identity
         {
-            return Err(Stop::Terminal {
-                reason: FEATURE_GATE_DISABLED,
-                message: "to use spec.decryption.serviceAccountName for decryption authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
-            });
+            return Err(Stop::stalled(FEATURE_GATE_DISABLED, NO_ACCOUNTS));
         }
         let source = references::source(object);
         let is_own = object.metadata.namespace.as_deref() == Some(&source.key.namespace);
@@ -54,21 +54,18 @@ impl Kustomizations {
                 "Source artifact not found, retrying in {}",
                 self.requeue_text()
             ))),
-            None => Err(Stop::Waiting {
-                reason: ARTIFACT_FAILED,
-                message: format!(
-                    "{}.source.toolkit.fluxcd.io \"{}\" not found",
-                    source.kind, source.key.name
-                ),
-                event: None,
-                next: Next::After(timing::retry_interval(&object.spec)),
-            }),
+            None => {
+                let (kind, name) = (&source.kind, &source.key.name);
+                let message = format!("{kind}.source.toolkit.fluxcd.io \"{name}\" not found");
+                let next = Next::After(timing::retry_interval(&object.spec));
+                Err(Waiting::new(ARTIFACT_FAILED, message, next).into())
+            }
         }
     }
 
     pub(super) fn wait_for_artifact(&self, message: String) -> Stop {
         let next = Next::After(self.context.settings.requeue_dependency);
-        Stop::Waiting { reason: ARTIFACT_FAILED, message, event: None, next }
+        Waiting::new(ARTIFACT_FAILED, message, next).into()
     }
 
     pub(super) fn requeue_text(&self) -> GoDuration {
@@ -79,8 +76,5 @@ impl Kustomizations {
 
 fn denied(object: &Kustomization, why: &str) -> Stop {
     let source = references::source(object);
-    Stop::Terminal {
-        reason: ACCESS_DENIED,
-        message: format!("can't access '{}/{}', {why}", source.kind, source.key),
-    }
+    Stop::stalled(ACCESS_DENIED, format!("can't access '{}/{}', {why}", source.kind, source.key))
 }

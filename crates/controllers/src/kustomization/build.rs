@@ -22,6 +22,7 @@ use sluice_kustomize::flux::{
     secure_build,
 };
 use sluice_kustomize::{Failure, FileTree, Remote, RemoteFiles};
+use sluice_runtime::outcome::Stop;
 use sluice_secrets::Redacted;
 use sluice_secrets::flux::{Finding, Sources, SourcesError, may_be_sealed};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
@@ -30,7 +31,7 @@ use sluice_ssa::Desired;
 use tokio::time::{Instant, timeout_at};
 
 use super::decryption::Decryption;
-use super::stop::{Stop, build_failed};
+use super::failures::build_failed;
 use super::timing;
 use super::variables::{self, VariablesError};
 use crate::artifacts::{ArtifactTree, inside};

@@ -8,10 +8,11 @@ use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_api::names::sluice::SOPS_MAC;
 use sluice_runtime::key::Key;
+use sluice_runtime::outcome::Stop;
 use sluice_secrets::flux::{Decryptor, Finding, ImportError, KeyRing, OnBrokenMac};
 use sluice_ssa::ErrorClass;
 
-use super::stop::{Stop, build_failed};
+use super::failures::build_failed;
 use crate::client::api_message;
 use crate::context::Context;
 use crate::identity::{Decrypting, Purpose};

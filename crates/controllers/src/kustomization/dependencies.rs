@@ -49,11 +49,11 @@ impl Kustomizations {
         object: &Kustomization,
         artifact: &Artifact,
     ) -> Result<(), NotReady> {
-        let named = |why: NotReady| match (why, cycle(&self.store, object)) {
+        let named = |why: NotReady| match (why, cycle(&self.core.store, object)) {
             (NotReady::Object(why), Some(cycle)) => NotReady::Object(format!("{why}: {cycle}")),
             (why, _) => why,
         };
-        required(&self.context, &self.store, object, artifact).map_err(named)?;
+        required(&self.context, &self.core.store, object, artifact).map_err(named)?;
         let wanted = by_annotation(object).map_err(NotReady::Expression)?;
         for dependency in &wanted {
             reachable(&self.context, object, &dependency.kind, &dependency.key)?;
@@ -89,7 +89,7 @@ impl Kustomizations {
             if is_watched {
                 continue;
             }
-            let Context { client, discovery, .. } = &self.context;
+            let (client, discovery) = (&self.context.client, &self.context.discovery);
             if let Some(resource) = served(discovery, client, &object).await {
                 let topic = Topic {
                     cluster: String::new(),

@@ -5,26 +5,25 @@ use std::collections::BTreeMap;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use sluice_api::kustomize::kustomization::Kustomization;
-use sluice_api::names::annotations::REQUESTED_AT;
 use sluice_api::names::conditions::DRIFTED;
 use sluice_api::names::reasons::{DRIFT_DETECTED, RECONCILIATION_FAILED};
 use sluice_api::names::sluice::DRIFT;
 use sluice_api::names::sluice::conditions::{FIGHTING, UNWATCHED};
 use sluice_api::names::sluice::reasons::{CONTESTED, LIMIT_REACHED};
 use sluice_api::shared::condition::ConditionStatus;
+use sluice_runtime::controller::reconcile_request;
 use sluice_runtime::events::Severity;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
+use sluice_runtime::outcome::Stop;
 use sluice_runtime::queue::Next;
 use sluice_runtime::watches::{Topic, Wanted, WatchEvent};
 use sluice_ssa::{ApplyOptions, ChangeSet, Discovery, ObjectId, ObjectKey};
 use tracing::{error, info, warn};
 
-use super::Kustomizations;
 use super::access::Target;
 use super::handover::holds;
-use super::pass::Pass;
-use super::stop::Stop;
+use super::{Kustomizations, Pass};
 use crate::drift::{Drift, DriftMode, Foreign, GUARDS};
 
 /// The most objects that a message names.
@@ -96,8 +95,7 @@ impl Kustomizations {
             return;
         }
         options.imprint = true;
-        let annotations = pass.object.metadata.annotations.as_ref();
-        let request = annotations.and_then(|annotations| annotations.get(REQUESTED_AT));
+        let request = reconcile_request(&pass.object.metadata);
         let is_asked =
             request.is_some() && request != pass.status.last_handled_reconcile_at.as_ref();
         let is_new = pass.object.metadata.generation != pass.status.observed_generation;
@@ -137,7 +135,7 @@ impl Kustomizations {
         let interval = pass.object.spec.interval.to_std();
         for fight in self.drift.note(&pass.key, &learned.repairs, interval) {
             let message = format!("{fight}; it is left to the interval");
-            pass.event_because(Severity::Error, CONTESTED, &message);
+            pass.event(Severity::Error, CONTESTED, &message);
         }
         let fights = self.drift.fights(&pass.key);
         if fights.is_empty() {
@@ -221,14 +219,14 @@ impl Kustomizations {
         let owner = &foreign.owner;
         let is_suspended = |object: &Kustomization| object.spec.suspend.unwrap_or(false);
         let lives = |key: &Key| {
-            let found = self.store.get(key);
+            let found = self.core.store.get(key);
             found.filter(|object| object.metadata.deletion_timestamp.is_none())
         };
         if lives(owner).is_none_or(|object| is_suspended(&object)) {
             return;
         }
         if foreign.mode == DriftMode::Warn {
-            self.queue.add(owner);
+            self.core.queue.add(owner);
             return;
         }
         // What another Kustomization has applied is handed over or fought over; neither is settled in haste.
@@ -252,7 +250,7 @@ impl Kustomizations {
         };
         let all = self.drift.standing(&pass.key);
         pass.conditions.set(DRIFTED, ConditionStatus::True, DRIFT_DETECTED, &text(&all));
-        pass.event_because(Severity::Error, DRIFT_DETECTED, &text(&new));
+        pass.event(Severity::Error, DRIFT_DETECTED, &text(&new));
         match pass.write().await {
             Ok(()) => self.schedule.rest(&pass.key),
             Err(error) => {

@@ -27,8 +27,7 @@ use sluice_ssa::{Action, Applier, ChangeSet, Inventory, ObjectKey};
 use tracing::info;
 
 use super::drifting::cluster_of;
-use super::pass::Pass;
-use super::{Kustomizations, references};
+use super::{Kustomizations, Pass, references};
 use crate::origin::Reading;
 use crate::safety::SafetyRule;
 use crate::sources::SourceArtifact;
@@ -74,7 +73,7 @@ impl Kustomizations {
         let source = references::source(own);
         let ours = readings.iter().find(|it| it.source == source).zip(at_hand);
         let (mut rights, mut budget) = (Rights::default(), Budget::default());
-        for other in self.store.list() {
+        for other in self.core.store.list() {
             let key = Key::of(&other.metadata);
             if stale.iter().all(|object| claims.is_wanted(&object.id)) {
                 break;
@@ -186,7 +185,7 @@ impl Kustomizations {
                 continue;
             }
             self.handover.wait(stay, &pass.key);
-            if self.store.get(taker).is_some_and(|taker| holds(&taker, &object.id))
+            if self.core.store.get(taker).is_some_and(|taker| holds(&taker, &object.id))
                 && self.handover.asks_first(taker, &pass.key)
             {
                 self.ask(taker);
@@ -197,7 +196,7 @@ impl Kustomizations {
         }
         if changes.entries.iter().any(|entry| entry.action == Action::Deleted) {
             for note in &claims.notes {
-                pass.event_because(Severity::Info, CLAIMED, note);
+                pass.event(Severity::Info, CLAIMED, note);
             }
         }
         if !left.is_empty() {
@@ -207,7 +206,7 @@ impl Kustomizations {
                 GoDuration::from_nanos(patience),
                 left.join("\n")
             );
-            pass.event_because(Severity::Info, CLAIMED, &message);
+            pass.event(Severity::Info, CLAIMED, &message);
         }
         if lines.is_empty() {
             self.handover.settle(&pass.key);
@@ -215,7 +214,7 @@ impl Kustomizations {
         } else {
             let message = lines.join("\n");
             if pass.conditions.get(HANDING_OVER).is_none_or(|before| before.message != message) {
-                pass.event_because(Severity::Info, CLAIMED, &message);
+                pass.event(Severity::Info, CLAIMED, &message);
             }
             pass.conditions.set(HANDING_OVER, ConditionStatus::True, CLAIMED, &message);
         }

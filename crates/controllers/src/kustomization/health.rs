@@ -1,80 +1,105 @@
-//! Waiting until what was applied is healthy.
+//! Waits until what was applied is healthy.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use sluice_api::names::conditions::HEALTHY;
-use sluice_api::names::reasons::{HEALTH_CHECK_FAILED, PROGRESSING, SUCCEEDED};
+use sluice_api::names::reasons::{
+    HEALTH_CHECK_CANCELED, HEALTH_CHECK_FAILED, PROGRESSING, SUCCEEDED,
+};
 use sluice_api::shared::condition::ConditionStatus;
-use sluice_base::duration::GoDuration;
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::{Stop, Waiting};
+use sluice_runtime::queue::Next;
 use sluice_ssa::{
     Action, Applier, ChangeSet, ObjectId, ObjectKey, WaitError, WaitOptions, WaitTarget,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::pass::Pass;
-use super::stop::Stop;
-use super::timing;
+use super::reconcile::{Progress, go_duration};
+use super::{Kustomizations, Pass, source_text, timing};
 
 /// The version that a health check without one is about.
 const DEFAULT_API_VERSION: &str = "apps/v1";
 
-/// Waits for what the spec says: everything that was applied, or the objects it names.
-#[expect(clippy::too_many_arguments, reason = "each is one step's result")]
-pub(super) async fn check(
-    pass: &mut Pass<'_>,
-    applier: &Applier,
-    changes: &ChangeSet,
-    jobs_with_ttl: BTreeSet<ObjectId>,
-    is_news: bool,
-    progress: &(dyn Fn(&str) -> String + Send + Sync),
-    fail_fast: bool,
-    cancel: CancellationToken,
-) -> Result<(), Stop> {
-    let targets = targets(pass, changes);
-    if targets.is_empty() {
-        pass.conditions.remove(HEALTHY);
-        return Ok(());
-    }
-    let was_healthy = pass.conditions.is_true(HEALTHY);
-    let began = pass.elapsed();
-    let timeout = timing::timeout(&pass.object.spec);
-    let options =
-        WaitOptions { timeout, fail_fast, jobs_with_ttl, cancel, ..WaitOptions::default() };
-    let waiting = applier.wait(targets, &options);
-    tokio::pin!(waiting);
-    // What is healthy at once need not be announced.
-    let message = progress("Running health checks");
-    pass.conditions.mark_reconciling(PROGRESSING, &message);
-    let first = futures::poll!(waiting.as_mut());
-    let outcome = match first {
-        std::task::Poll::Ready(outcome) => outcome,
-        std::task::Poll::Pending => {
-            pass.conditions.set_now(pass.context.clock.now());
-            pass.conditions.set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
-            pass.write().await?;
-            waiting.await
+/// A wait for the health of what was applied.
+pub(super) struct HealthWait {
+    pub(super) applier: Applier,
+    pub(super) changes: ChangeSet,
+    /// Jobs that may be gone before they are seen complete.
+    pub(super) jobs: BTreeSet<ObjectId>,
+    /// Whether a new revision changed something.
+    pub(super) is_news: bool,
+    pub(super) progress: Progress,
+    /// Ends the wait: there is something newer to apply.
+    pub(super) cancel: CancellationToken,
+}
+
+impl Kustomizations {
+    /// Waits for what the spec says: everything that was applied, or the objects it names.
+    pub(super) async fn wait_for_health(
+        &self,
+        pass: &mut Pass<'_>,
+        wait: HealthWait,
+    ) -> Result<(), Stop> {
+        let targets = targets(pass, &wait.changes);
+        if targets.is_empty() {
+            pass.conditions.remove(HEALTHY);
+            return Ok(());
         }
-    };
-    let took = pass.elapsed().saturating_sub(began).as_nanos();
-    let took = GoDuration::from_nanos(i64::try_from(took).unwrap_or(i64::MAX));
-    pass.conditions.set_now(pass.context.clock.now());
-    match outcome {
-        Ok(()) => {
-            let message = format!("Health check passed in {took}");
-            if !was_healthy || is_news {
-                pass.event(Severity::Info, &message);
+        let was_healthy = pass.conditions.is_true(HEALTHY);
+        let began = pass.elapsed();
+        let options = WaitOptions {
+            timeout: timing::timeout(&pass.object.spec),
+            fail_fast: self.context.settings.fail_fast,
+            jobs_with_ttl: wait.jobs,
+            cancel: wait.cancel,
+            ..WaitOptions::default()
+        };
+        let waiting = wait.applier.wait(targets, &options);
+        tokio::pin!(waiting);
+        let message = wait.progress.text("Running health checks");
+        pass.conditions.mark_reconciling(PROGRESSING, &message);
+        // What is healthy at once need not be announced.
+        let outcome = match futures::poll!(waiting.as_mut()) {
+            std::task::Poll::Ready(outcome) => outcome,
+            std::task::Poll::Pending => {
+                pass.update_time();
+                pass.conditions.set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
+                pass.write().await?;
+                waiting.await
             }
-            pass.conditions.set(HEALTHY, ConditionStatus::True, SUCCEEDED, &message);
-            Ok(())
+        };
+        let took = go_duration(pass.elapsed().saturating_sub(began));
+        pass.update_time();
+        match outcome {
+            Ok(()) => {
+                let message = format!("Health check passed in {took}");
+                if !was_healthy || wait.is_news {
+                    pass.ready_event(Severity::Info, &message);
+                }
+                pass.conditions.set(HEALTHY, ConditionStatus::True, SUCCEEDED, &message);
+                Ok(())
+            }
+            Err(WaitError::Canceled) => Err(self.superseded(pass)),
+            Err(error) => {
+                let message = error.to_string();
+                pass.conditions.set(HEALTHY, ConditionStatus::False, HEALTH_CHECK_FAILED, &message);
+                let message = format!("health check failed after {took}: {message}");
+                Err(Stop::failed(HEALTH_CHECK_FAILED, message))
+            }
         }
-        Err(WaitError::Canceled) => Err(Stop::Superseded),
-        Err(error) => {
-            let message = error.to_string();
-            pass.conditions.set(HEALTHY, ConditionStatus::False, HEALTH_CHECK_FAILED, &message);
-            let message = format!("health check failed after {took}: {message}");
-            Err(Stop::failed(HEALTH_CHECK_FAILED, message))
-        }
+    }
+
+    /// There is something newer to apply, which is done at once.
+    fn superseded(&self, pass: &Pass<'_>) -> Stop {
+        let trigger = self.canceled_by(&pass.key);
+        let trigger = trigger.unwrap_or_else(|| source_text(&pass.object));
+        let message = format!("New reconciliation triggered by {trigger}");
+        let event =
+            format!("Health checks canceled due to new reconciliation triggered by {trigger}");
+        let waiting = Waiting::new(HEALTH_CHECK_CANCELED, message, Next::After(Duration::ZERO));
+        waiting.with_event(Severity::Info, event).into()
     }
 }
 

@@ -1,4 +1,4 @@
-//! When a Kustomization is due, and how long it may take.
+//! How long a pass over a Kustomization may take, and when it is tried again.
 
 use std::time::Duration;
 
@@ -19,12 +19,6 @@ pub(super) fn retry_interval(spec: &KustomizationSpec) -> Duration {
     spec.retry_interval.unwrap_or(spec.interval).to_std()
 }
 
-/// When to look again after a success: the interval, moved by up to `percent` either way. `chance` is
-/// between 0 and 1.
-pub(super) fn next_interval(spec: &KustomizationSpec, percent: u8, chance: f64) -> Duration {
-    crate::timing::jittered(spec.interval.to_std(), percent, chance)
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -32,7 +26,7 @@ mod tests {
     use sluice_api::kustomize::kustomization::KustomizationSpec;
     use sluice_base::duration::GoDuration;
 
-    use super::{next_interval, retry_interval, timeout};
+    use super::{retry_interval, timeout};
 
     #[test]
     fn times_follow_the_interval() {
@@ -50,8 +44,6 @@ mod tests {
             };
             assert_eq!(timeout(&spec), expected, "{interval} {asked:?}");
             assert_eq!(retry_interval(&spec), spec.interval.to_std());
-            assert_eq!(next_interval(&spec, 5, 0.5), spec.interval.to_std());
-            assert!(next_interval(&spec, 5, 0.0) < spec.interval.to_std());
         }
     }
 }

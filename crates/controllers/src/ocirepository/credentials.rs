@@ -6,14 +6,16 @@ use sluice_api::names::conditions::STALLED;
 use sluice_api::names::reasons::{AUTHENTICATION_FAILED, FEATURE_GATE_DISABLED};
 use sluice_api::shared::provider::CloudProvider;
 use sluice_cloud::CloudError;
+use sluice_runtime::class::ErrorClass;
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::{Failure, Retry, Stop};
 use sluice_source::http::{HttpOptions, TlsOptions};
 use sluice_source::oci::{
     Access, Credentials, Keyring, PullLimits, RegistryAccess, RemoteRepository, Repository, log_in,
 };
 
 use super::{OciPass, OciRepositories};
-use crate::sourcing::{NO_ACCOUNTS, Stop};
+use crate::sourcing::{NO_ACCOUNTS, fetch_failed};
 
 /// The types of Secrets that hold docker configurations, and the keys they hold them under.
 const CONFIG: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
@@ -27,7 +29,7 @@ impl OciRepositories {
         repository: &Repository,
     ) -> Result<RemoteRepository, Stop> {
         let spec = &pass.object.spec;
-        let refused = |message: String| Stop::fetch(AUTHENTICATION_FAILED, message);
+        let refused = |message: String| fetch_failed(AUTHENTICATION_FAILED, message);
         let keyring = self.keyring(pass).await;
         let keyring =
             keyring.map_err(|error| refused(format!("failed to get credential: {error}")))?;
@@ -129,17 +131,14 @@ impl OciRepositories {
         let named = spec.service_account_name.as_deref();
         if !self.may_name_account(named.unwrap_or_default()) {
             // Only the stall says it: nothing was fetched that could have failed.
-            return Err(Stop::Failed {
-                condition: STALLED,
-                reason: FEATURE_GATE_DISABLED.to_owned(),
-                message: NO_ACCOUNTS.to_owned(),
-                stalls: true,
-            });
+            let failure = Failure::new(ErrorClass::Policy, FEATURE_GATE_DISABLED, NO_ACCOUNTS);
+            let (condition, retry) = (Some(STALLED), Retry::Never);
+            return Err(Failure { condition, retry, ..failure }.into());
         }
         let name = provider.as_str();
         let unauthorized = |error: CloudError| {
             let message = format!("failed to get credential from {name}: {error}");
-            Stop::fetch(AUTHENTICATION_FAILED, message)
+            fetch_failed(AUTHENTICATION_FAILED, message)
         };
         let authorities = tls.map(|tls| tls.authorities.clone()).unwrap_or_default();
         let insecure = spec.insecure.unwrap_or(false);

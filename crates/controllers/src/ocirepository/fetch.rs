@@ -9,6 +9,7 @@ use sluice_api::names::reasons::{
     URL_INVALID,
 };
 use sluice_api::source::ocirepository::{LayerOperation, OCIRepositorySpec, OCIRepositoryStatus};
+use sluice_runtime::outcome::Stop;
 use sluice_schema::structural::pattern;
 use sluice_source::archive::{ArchiveLimits, unpack};
 use sluice_source::artifact::{Digest, Revision};
@@ -19,7 +20,7 @@ use sluice_source::tree::SourceTree;
 use tokio::time::{Instant, timeout_at};
 
 use super::{OciPass, OciRepositories};
-use crate::sourcing::Stop;
+use crate::sourcing::{fetch_failed, stalled};
 
 /// How long a fetch may take where the spec does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -69,7 +70,7 @@ impl Deadline {
 pub(super) fn repository(spec: &OCIRepositorySpec) -> Result<Repository, Stop> {
     let parsed = Repository::of_url(&spec.url).map_err(|error| {
         let message = format!("URL validation failed for '{}': {error}", spec.url);
-        Stop::stalled(URL_INVALID, message)
+        stalled(URL_INVALID, message)
     })?;
     Ok(parsed.insecure(spec.insecure.unwrap_or(false)))
 }
@@ -83,11 +84,11 @@ pub(super) async fn resolve(
     let reference = deadline.hold(selected(remote, spec)).await.map_err(|error| {
         let url = &spec.url;
         let message = format!("failed to determine the artifact tag for '{url}': {error}");
-        Stop::fetch(READ_OPERATION_FAILED, message)
+        fetch_failed(READ_OPERATION_FAILED, message)
     })?;
     let digest = deadline.hold(remote.resolve(&reference)).await.map_err(|error| {
         let message = format!("failed to determine artifact digest: {error}");
-        Stop::fetch(OCI_ARTIFACT_PULL_FAILED, message)
+        fetch_failed(OCI_ARTIFACT_PULL_FAILED, message)
     })?;
     let tag = match reference.identifier() {
         Identifier::Tag(tag) => tag.as_str(),
@@ -128,11 +129,11 @@ impl OciRepositories {
         deadline: Deadline,
     ) -> Result<Pulled, Stop> {
         let spec = &pass.object.spec;
-        let unusable = |message: String| Stop::fetch(OCI_ARTIFACT_LAYER_OPERATION_FAILED, message);
+        let unusable = |message: String| fetch_failed(OCI_ARTIFACT_LAYER_OPERATION_FAILED, message);
         let reference = remote.repository().digest(&digest.to_string());
         let image = deadline.hold(remote.image(&reference)).await.map_err(|error| {
             let message = format!("failed to pull artifact from '{}': {error}", spec.url);
-            Stop::fetch(OCI_ARTIFACT_PULL_FAILED, message)
+            fetch_failed(OCI_ARTIFACT_PULL_FAILED, message)
         })?;
         let chosen =
             layer(&image, media_type(spec)).map_err(|error| unusable(error.to_string()))?;

@@ -4,13 +4,14 @@ use sluice_api::names::conditions::{ARTIFACT_OUTDATED, FETCH_FAILED, SOURCE_VERI
 use sluice_api::names::reasons::ARTIFACT_UP_TO_DATE;
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_runtime::events::Severity;
+use sluice_runtime::outcome::Stop;
 use sluice_source::artifact::{Digest, Revision};
 use sluice_source::ignore::Rules;
 use sluice_source::oci::{REVISION, Reference, RemoteRepository, SOURCE};
 
 use super::fetch::{Content, Deadline, Pulled, content_changed, repository, resolve};
 use super::{OciPass, OciRepositories};
-use crate::sourcing::Stop;
+use crate::sourcing::SourcePass as _;
 
 impl OciRepositories {
     /// From a repository to an artifact; says what an event about it says.

@@ -6,6 +6,7 @@ use sluice_api::names::reasons::{SUCCEEDED, VERIFICATION_ERROR};
 use sluice_api::shared::condition::ConditionStatus;
 use sluice_api::shared::signature::SignatureProvider;
 use sluice_api::source::ocirepository::OCIVerification;
+use sluice_runtime::outcome::Stop;
 use sluice_source::artifact::{Digest, Revision};
 use sluice_source::oci::cosign::{self, IdentityMatch, TrustedRoot};
 use sluice_source::oci::notation::{self, TrustPolicy, Verdict};
@@ -13,7 +14,7 @@ use sluice_source::oci::{PublicKey, RemoteRepository};
 
 use super::fetch::Deadline;
 use super::{OciPass, OciRepositories};
-use crate::sourcing::Stop;
+use crate::sourcing::unverified;
 
 /// The key of the Secret that notation's policy is under.
 const TRUST_POLICY: &str = "trustpolicy.json";
@@ -44,7 +45,7 @@ impl OciRepositories {
             let name = if is_keyless { format!("{name} keyless") } else { name.to_owned() };
             let message =
                 format!("failed to verify the signature using provider '{name}': {error}");
-            Stop::unverified(VERIFICATION_ERROR, message, false)
+            unverified(VERIFICATION_ERROR, message, false)
         })?;
         match verdict {
             Verdict::Verified => {

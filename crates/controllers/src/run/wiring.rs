@@ -12,8 +12,10 @@ use kube::runtime::watcher::Config;
 use serde::de::DeserializeOwned;
 use sluice_api::crd::{CustomResource, Definition};
 use sluice_cloud::{Clouds, CloudsParts};
+use sluice_runtime::controller::PassContext;
 use sluice_runtime::events::Recorder;
 use sluice_runtime::index::Reference;
+use sluice_runtime::pass::OnChange as _;
 use sluice_runtime::queue::Queue;
 use sluice_runtime::store::{Change, Store};
 use sluice_runtime::watch::watch;
@@ -87,11 +89,16 @@ impl<'w> Wiring<'w> {
         // What this process serves itself is as good as what its own sources made.
         settings.external_artifact_hosts.extend(host_of(&config.backends.advertised));
         Some(Context {
-            client: guarded(&config.client),
-            clock: Arc::clone(&config.clock),
-            chance: Arc::clone(&config.chance),
-            recorder,
-            metrics: Arc::clone(&config.operation.metrics),
+            pass: PassContext {
+                client: guarded(&config.client),
+                clock: Arc::clone(&config.clock),
+                chance: Arc::clone(&config.chance),
+                recorder,
+                metrics: Arc::clone(&config.operation.metrics),
+                gate: config.operation.gate.clone(),
+                jitter: settings.interval_jitter,
+                rules: settings.pass_rules(),
+            },
             artifacts: Arc::clone(&self.artifacts),
             made_here: made_here(config),
             discovery: Discovery::new(),

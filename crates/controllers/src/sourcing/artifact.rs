@@ -5,7 +5,10 @@ use sluice_api::names::conditions::ARTIFACT_IN_STORAGE;
 use sluice_api::names::reasons::ARCHIVE_OPERATION_FAILED;
 use sluice_base::time::Time;
 use sluice_runtime::events::Severity;
+use sluice_runtime::gate::Moment;
 use sluice_runtime::key::Key;
+use sluice_runtime::outcome::Stop;
+use sluice_runtime::pass::Pass;
 use sluice_source::archive;
 use sluice_source::artifact::{ArtifactPath, Revision};
 use sluice_source::ignore::Rules;
@@ -13,7 +16,7 @@ use sluice_source::store::{StoreError, fetch};
 use sluice_source::tree::SourceTree;
 use tracing::error;
 
-use super::{Pass, SourceController, SourceKind, SourceStatus as _, Stop};
+use super::{SourceController, SourceKind, SourcePass as _, SourceStatus as _, storage_failed};
 use crate::artifacts::words;
 
 /// The second name of the newest artifact, in kinds that show its address.
@@ -91,7 +94,8 @@ impl<K: SourceKind> SourceController<K> {
         packed.await.map_err(|error| unkept(&error))
     }
 
-    /// Keeps a packed artifact under a name, and notes it in the status.
+    /// Stores a packed artifact under a name and sets it in the status. This is the first write of a pass over a
+    /// source, so the gate is asked once more.
     pub(crate) async fn keep(
         &self,
         pass: &mut Pass<'_, K>,
@@ -99,6 +103,7 @@ impl<K: SourceKind> SourceController<K> {
         revision: &Revision,
         packed: Bytes,
     ) -> Result<(), Stop> {
+        pass.ask_gate(Moment::BeforeWrite)?;
         let place =
             ArtifactPath::new(K::DEFINITION.kind, &pass.key.namespace, &pass.key.name, file)
                 .map_err(|error| unkept(&error))?;
@@ -125,5 +130,5 @@ impl<K: SourceKind> SourceController<K> {
 
 fn unkept(error: &dyn std::error::Error) -> Stop {
     let message = format!("unable to archive artifact to storage: {}", words(error));
-    Stop::storage(ARCHIVE_OPERATION_FAILED, message)
+    storage_failed(ARCHIVE_OPERATION_FAILED, message)
 }

@@ -1,8 +1,9 @@
 //! The identity with which a cloud is asked for a source that names one of its providers.
 
 use sluice_cloud::CloudIdentity;
+use sluice_runtime::pass::Pass;
 
-use super::{Pass, SourceController, SourceKind};
+use super::{SourceController, SourceKind};
 use crate::identity::Purpose;
 
 /// What is said where a service account is named, which a feature gate has to allow.

@@ -3,9 +3,10 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use sluice_base::redacted::SecretData;
+use sluice_runtime::pass::Pass;
 use sluice_source::http::{Proxy, TlsOptions};
 
-use super::{Pass, SourceController, SourceKind};
+use super::{SourceController, SourceKind};
 
 /// The data of a Secret.
 pub(crate) type Data = SecretData;

@@ -1,36 +1,28 @@
-//! What the status of every kind of sources has.
+//! The fields that the status of every kind of sources has.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use sluice_api::shared::artifact::Artifact;
-use sluice_api::shared::condition::Condition;
 use sluice_api::source::bucket::BucketStatus;
 use sluice_api::source::gitrepository::GitRepositoryStatus;
 use sluice_api::source::ocirepository::OCIRepositoryStatus;
 
-/// The fields that all have in common.
+/// The artifact and its address, to be changed.
 pub struct Common<'s> {
     /// What it made last.
     pub artifact: &'s mut Option<Artifact>,
-    /// Its conditions.
-    pub conditions: &'s mut Option<Vec<Condition>>,
-    /// The generation that was last reconciled.
-    pub observed_generation: &'s mut Option<i64>,
-    /// The request that was last acted upon.
-    pub last_handled_reconcile_at: &'s mut Option<String>,
     /// The address of the newest artifact, in kinds that show it.
     pub url: Option<&'s mut Option<String>>,
 }
 
 /// The status of a source.
-pub trait SourceStatus:
-    Clone + Default + DeserializeOwned + Serialize + Send + Sync + 'static
-{
-    /// The common fields, to be changed.
+pub trait SourceStatus {
+    /// The artifact and its address, to be changed.
     fn common(&mut self) -> Common<'_>;
 
     /// What it made last.
     fn artifact(&self) -> Option<&Artifact>;
+
+    /// The generation that was last reconciled.
+    fn observed_generation(&self) -> Option<i64>;
 }
 
 macro_rules! statuses {
@@ -39,15 +31,16 @@ macro_rules! statuses {
             fn common(&mut self) -> Common<'_> {
                 Common {
                     artifact: &mut self.artifact,
-                    conditions: &mut self.conditions,
-                    observed_generation: &mut self.observed_generation,
-                    last_handled_reconcile_at: &mut self.last_handled_reconcile_at,
                     url: statuses!(@url self $($url)?),
                 }
             }
 
             fn artifact(&self) -> Option<&Artifact> {
                 self.artifact.as_ref()
+            }
+
+            fn observed_generation(&self) -> Option<i64> {
+                self.observed_generation
             }
         })+
     };

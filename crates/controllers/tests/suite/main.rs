@@ -17,6 +17,7 @@ mod egress;
 mod failures;
 mod fields;
 mod forged;
+mod gate;
 mod generators;
 mod git;
 mod git_trust;

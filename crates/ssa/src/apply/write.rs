@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::check::without_managed_fields;
 use super::{Applier, ApplyOptions};
 use crate::change::{Action, Change};
-use crate::class::ErrorClass;
 use crate::contest::Contest;
 use crate::failure::Failure;
 use crate::object::ObjectKey;
 use crate::prune::Propagation;
 use crate::resource::Resource;
+use sluice_runtime::class::ErrorClass;
 
 /// An object to write.
 pub(super) struct Pending {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_kustomize::flux::ReadLog;
+use sluice_runtime::outcome::Stop;
 use sluice_secrets::flux::{CheckError, Checked, Finding, Sources};
 use sluice_ssa::ErrorClass;
 
 use super::super::decryption::Decryption;
-use super::super::stop::{Stop, build_failed};
+use super::super::failures::build_failed;
 use super::{MOUNT, Resources, Work, joined, resource_name};
 use crate::context::Context;
 

@@ -6,9 +6,10 @@ use serde_json::Value;
 use sluice_api::kustomize::kustomization::{Kustomization, PostBuild, SubstituteStrategy};
 use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_kustomize::flux::{Missing, Mode, Strategy, Substitution, Variables, substitute};
+use sluice_runtime::outcome::Stop;
 use sluice_ssa::ObjectKey;
 
-use super::super::stop::{Stop, build_failed};
+use super::super::failures::build_failed;
 use super::super::variables::VariablesError;
 use super::{joined, resource_name, words};
 

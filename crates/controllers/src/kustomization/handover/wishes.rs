@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::kustomize::kustomization::Kustomization;
+use sluice_runtime::outcome::Stop;
 use sluice_source::tree::SourceTree;
 use sluice_ssa::{Applier, ObjectId};
 use tokio::time::{Instant, timeout};
 
-use super::super::stop::Stop;
 use super::super::{Kustomizations, build, is_ready, references};
 use crate::artifacts::inside;
 use crate::origin::Reading;
@@ -74,7 +74,7 @@ impl Kustomizations {
         let at_source = match self.admitted(object) {
             Ok(artifact) => Some(artifact),
             // Its source has nothing yet.
-            Err(Stop::Waiting { .. }) => None,
+            Err(Stop::Waiting(_)) => None,
             Err(_) => return vec![Wishes::Inventory],
         };
         let mut wishes = Vec::new();

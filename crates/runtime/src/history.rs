@@ -1,4 +1,4 @@
-//! The last distinct reconciliations of a Kustomization, newest first.
+//! `status.history`: the last distinct reconciliations of an object, newest first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,16 +11,22 @@ use sluice_base::time::Time;
 /// How many are kept.
 const KEPT: usize = 5;
 
-/// Notes a reconciliation: one that equals a kept one in digest and outcome is counted there.
-pub(super) fn note(
-    history: &mut Vec<Snapshot>,
-    digest: &str,
-    outcome: &str,
-    now: Timestamp,
-    took: Duration,
-    metadata: BTreeMap<String, String>,
-) {
-    let now = Time(now);
+/// A reconciliation that came to an end.
+pub(crate) struct Attempt<'a> {
+    /// Digest of what was applied.
+    pub(crate) digest: &'a str,
+    /// The reason that Ready got.
+    pub(crate) outcome: &'a str,
+    pub(crate) ended: Timestamp,
+    pub(crate) took: Duration,
+    /// The revisions it was about.
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// Adds a reconciliation: one that equals a kept one in digest and outcome is counted there.
+pub(crate) fn note(history: &mut Vec<Snapshot>, attempt: Attempt<'_>) {
+    let Attempt { digest, outcome, ended, took, metadata } = attempt;
+    let now = Time(ended);
     let took = GoDuration::from_nanos(i64::try_from(took.as_nanos()).unwrap_or(i64::MAX));
     let known =
         history.iter().position(|it| it.digest == digest && it.last_reconciled_status == outcome);
@@ -46,14 +52,15 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::Duration;
 
-    use super::note;
+    use super::{Attempt, note};
 
     #[test]
     fn the_same_outcome_is_counted_and_old_ones_fall_out() {
         let now: jiff::Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let mut history = Vec::new();
         let mut add = |digest: &str, outcome: &str| {
-            note(&mut history, digest, outcome, now, Duration::from_secs(1), BTreeMap::new());
+            let (took, metadata) = (Duration::from_secs(1), BTreeMap::new());
+            note(&mut history, Attempt { digest, outcome, ended: now, took, metadata });
             let all = history.iter().map(|it| format!("{}{}", it.digest, it.total_reconciliations));
             all.collect::<Vec<_>>().join(" ")
         };
