@@ -1,8 +1,8 @@
-//! From a kind's definition and types to its CustomResourceDefinition.
+//! The CustomResourceDefinition of a kind, from its definition and types.
 
 use serde_json::{Map, Value, json};
 
-/// What a CRD says about a kind beside its schema.
+/// The properties of a kind in its CRD, beside the schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Definition {
     /// The API group.
@@ -13,9 +13,9 @@ pub struct Definition {
     pub kind: &'static str,
     /// The name of the resource in URLs.
     pub plural: &'static str,
-    /// The names that `kubectl` takes as well.
+    /// The short names for `kubectl`.
     pub short_names: &'static [&'static str],
-    /// The groups of kinds, such as `all`, that `kubectl` takes instead of a name.
+    /// The categories for `kubectl`, such as `all`.
     pub categories: &'static [&'static str],
     /// The columns of a table of objects.
     pub columns: &'static [Column],
@@ -25,16 +25,16 @@ pub struct Definition {
     pub substitute: bool,
 }
 
-/// A column of the table that `kubectl get` prints.
+/// A printer column of `kubectl get`.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     /// The heading.
     pub name: &'static str,
     /// `string` or `date`.
     pub kind: &'static str,
-    /// Where the value is.
+    /// The JSON path of the value.
     pub path: &'static str,
-    /// Above zero: only in wide tables.
+    /// Above zero: only with `-o wide`.
     pub priority: i64,
 }
 
@@ -44,12 +44,12 @@ impl Column {
         Self { name, kind: "string", path, priority: 0 }
     }
 
-    /// A column of text that only wide tables show.
+    /// A text column that only `-o wide` shows.
     pub(crate) const fn wide(name: &'static str, path: &'static str, priority: i64) -> Self {
         Self { name, kind: "string", path, priority }
     }
 
-    /// How long ago the object was made.
+    /// The age of the object.
     pub(crate) const AGE: Self =
         Self { name: "Age", kind: "date", path: ".metadata.creationTimestamp", priority: 0 };
 
@@ -64,7 +64,7 @@ impl Column {
 
 /// A kind of object that this crate defines.
 pub trait CustomResource {
-    /// What the CRD says about the kind.
+    /// The properties of the kind in its CRD.
     const DEFINITION: Definition;
 
     /// The schema of the whole object.
@@ -133,8 +133,8 @@ impl Column {
     }
 }
 
-/// Declares a kind: its struct with `metadata`, `spec` and perhaps `status`, its place in the API
-/// for clients, and its CRD. What stands behind the struct is its [`Definition`].
+/// Declares a kind: its struct with `metadata`, `spec` and optionally `status`, its API resource for clients, and its
+/// CRD. The [`Definition`] follows the struct.
 macro_rules! kind {
     (
         $(#[doc = $doc:literal])+
@@ -157,12 +157,12 @@ macro_rules! kind {
             pub api_version: String,
             /// The kind.
             pub kind: String,
-            /// Name, labels, annotations and what else every object has.
+            /// Standard object metadata.
             pub metadata: kube_core::ObjectMeta,
-            /// What is wanted.
+            /// Desired state.
             pub spec: $spec,
             $(
-                /// What has been observed.
+                /// Observed state.
                 #[serde(skip_serializing_if = "crate::schema::Schema::is_absent")]
                 pub status: Option<$status>,
             )?

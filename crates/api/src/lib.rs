@@ -11,10 +11,9 @@
 //! CRDs that Flux 2.9.5 and Flux Operator 0.58.1 install, and `cargo xtask compare-crds` proves it.
 //! Extras of Sluice are annotations (see [`names`]), never fields.
 //!
-//! Reading is forgiving: absent fields take their zero value and unknown words and fields are kept.
-//! Refusing is the API server's part. `metadata` is Kubernetes' own and read as Kubernetes knows it;
-//! the API server drops what it does not know there. Objects are changed by patches, never by
-//! writing them whole.
+//! Decoding is lenient: absent fields take their zero value, and unknown values and fields are kept. Validation is
+//! the API server's task. `metadata` is Kubernetes' own type; the API server drops unknown fields there. Objects
+//! are changed by patches, never by writing them whole.
 
 pub mod crd;
 pub mod extensions;

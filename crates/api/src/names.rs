@@ -1,5 +1,5 @@
-//! The words of the API beside its fields: annotations, labels, finalizers, conditions, reasons and
-//! what events carry. They are Flux 2.9's, except for the annotations in [`sluice`].
+//! The names of the API beside its fields: annotations, labels, finalizers, conditions, reasons and event
+//! metadata. They are Flux 2.9's, except for those in [`sluice`].
 
 pub mod annotations;
 pub mod conditions;
@@ -15,8 +15,8 @@ pub const ENABLED: &str = "enabled";
 /// The value that turns something off.
 pub const DISABLED: &str = "disabled";
 
-/// Declares words together with a list of all of them.
-macro_rules! words {
+/// Declares names together with a list of all of them.
+macro_rules! names {
     ($(#[doc = $all_doc:literal])+ $all:ident; $($(#[doc = $doc:literal])+ $name:ident = $word:literal;)+) => {
         $($(#[doc = $doc])+ pub const $name: &str = $word;)+
 
@@ -25,4 +25,4 @@ macro_rules! words {
     };
 }
 
-use words;
+use names;

@@ -1,11 +1,10 @@
-//! How Rust types say what they look like in a CRD, and the macros that declare such types.
+//! Schemas of Rust types in a CRD, and the macros that declare such types.
 //!
-//! One rule decides what is required: an `Option` is not, everything else is. The declarations hold
-//! the rest in `#[schema(...)]`, under the names that OpenAPI gives it; names that would begin with
-//! `x-kubernetes-` are written without it, and `rules` is a list of `(rule, message)`.
+//! An `Option` is optional, everything else is required. All other properties are in `#[schema(...)]`, under their
+//! OpenAPI names; the prefix `x-kubernetes-` is omitted, and `rules` is a list of `(rule, message)`.
 //!
-//! Every declared type keeps the fields it does not know, so reading and writing an object loses
-//! nothing, whichever version of the CRD it was written for.
+//! Every declared type keeps unknown fields, so reading and writing an object loses nothing, whichever version of
+//! the CRD it was written for.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +13,16 @@ use serde_json::{Map, Value, json};
 use sluice_base::duration::GoDuration;
 use sluice_base::time::Time;
 
-/// What a duration of milliseconds to hours looks like in a manifest.
+/// The pattern of a duration of milliseconds to hours.
 pub(crate) const DURATION: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$";
 
-/// What a duration of milliseconds to minutes looks like in a manifest.
+/// The pattern of a duration of milliseconds to minutes.
 pub(crate) const SHORT_DURATION: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m))+$";
 
-/// The fields of an object that its type does not know.
+/// The unknown fields of an object.
 pub type Unknown = BTreeMap<String, Value>;
 
-/// A type that a CRD can describe.
+/// A type with a CRD schema.
 pub trait Schema {
     /// Whether a field of this type may be left out.
     const OPTIONAL: bool = false;
@@ -31,7 +30,7 @@ pub trait Schema {
     /// The structural schema of the type.
     fn schema() -> Value;
 
-    /// Whether there is nothing to write.
+    /// Whether the value is omitted when written.
     fn is_absent(&self) -> bool {
         false
     }
@@ -77,13 +76,13 @@ plain! {
     Time => {"type": "string", "format": "date-time"},
     bool => {"type": "boolean"},
     i64 => {"type": "integer", "format": "int64"},
-    // Go's `int`, which says nothing about its width.
+    // Go's `int`, which has no format.
     isize => {"type": "integer"},
     Value => {"x-kubernetes-preserve-unknown-fields": true},
     Map<String, Value> => {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 }
 
-/// The schema of an object while its fields are being gathered.
+/// The schema of an object under construction.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectSchema {
     properties: Map<String, Value>,
@@ -91,7 +90,7 @@ pub(crate) struct ObjectSchema {
 }
 
 impl ObjectSchema {
-    /// Adds a field under the name it has in manifests.
+    /// Adds a field under its name in manifests.
     pub(crate) fn field<T: Schema>(&mut self, name: &str, docs: &[&str], facts: &[Fact]) {
         if !T::OPTIONAL {
             self.required.push(name.into());
@@ -99,7 +98,7 @@ impl ObjectSchema {
         self.properties.insert(name.to_owned(), described(T::schema(), docs, facts));
     }
 
-    /// Adds `metadata`, which the API server itself knows.
+    /// Adds `metadata`, which the API server itself validates.
     pub(crate) fn metadata(&mut self) {
         self.properties.insert("metadata".into(), json!({"type": "object"}));
     }
@@ -115,7 +114,7 @@ impl ObjectSchema {
     }
 }
 
-/// Something that `#[schema(...)]` says: a path of keys and a value.
+/// A property in `#[schema(...)]`: a path of keys and a value.
 pub(crate) struct Fact {
     path: &'static [&'static str],
     value: Value,
@@ -143,7 +142,7 @@ impl Fact {
     }
 }
 
-/// The schema with a description made of documentation lines, and with facts added.
+/// The schema with documentation lines as its description, and with facts added.
 fn described(mut schema: Value, docs: &[&str], facts: &[Fact]) -> Value {
     let lines: Vec<&str> = docs.iter().map(|line| line.trim()).collect();
     if !lines.is_empty() {
@@ -172,8 +171,8 @@ pub(crate) fn camel(name: &str) -> String {
     text
 }
 
-/// Declares an object: a struct that is read and written with all its fields, known or not, and
-/// that can describe itself in a CRD. `#[wire("...")]` names a field that camel case does not hit.
+/// Declares an object: a struct that is read and written with all its fields, known or not, and that has a CRD
+/// schema. `#[wire("...")]` names a field that is not in camel case.
 macro_rules! object {
     (
         $(#[doc = $doc:literal])+
@@ -225,8 +224,8 @@ macro_rules! object {
     };
 }
 
-/// Declares a closed list of words. Reading keeps a word that is not on it: the API server is the
-/// one to refuse it, and one odd object must not make a whole list unreadable.
+/// Declares an enumeration of strings. Decoding keeps an unknown value: the API server rejects it, and one invalid
+/// object must not make a whole list unreadable.
 macro_rules! choice {
     (
         $(#[doc = $doc:literal])+
@@ -242,13 +241,13 @@ macro_rules! choice {
                 #[serde(rename = $word)]
                 $variant,
             )+
-            /// A word that is not on the list.
+            /// A value that is not in the enumeration.
             #[serde(untagged)]
             Other(String),
         }
 
         impl $name {
-            /// The word as manifests have it.
+            /// The value in manifests.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)+

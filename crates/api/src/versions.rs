@@ -1,4 +1,4 @@
-//! Which version of each kind is served today, for objects that were written for another.
+//! The served version of each kind, for objects of older versions.
 
 use crate::crd::{CustomResource as _, Definition};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     OCIRepository, Provider, Receiver,
 };
 
-/// The kinds that have had other versions.
+/// The kinds that had other versions.
 const KINDS: [&Definition; 15] = [
     &Alert::DEFINITION,
     &ArtifactGenerator::DEFINITION,
@@ -26,7 +26,7 @@ const KINDS: [&Definition; 15] = [
     &Receiver::DEFINITION,
 ];
 
-/// The version in which a kind of Flux is served, if `version` is another one.
+/// The served version of a Flux kind, if `version` is another one.
 pub fn successor(group: &str, version: &str, kind: &str) -> Option<&'static str> {
     let known = KINDS.iter().find(|known| known.group == group && known.kind == kind)?;
     (known.version != version).then_some(known.version)

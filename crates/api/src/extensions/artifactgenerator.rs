@@ -1,4 +1,4 @@
-//! ArtifactGenerator: a maker of artifacts out of other artifacts.
+//! ArtifactGenerator: composes artifacts from other artifacts.
 
 use crate::crd::{Column, Definition, kind};
 use crate::schema::{choice, object};
@@ -6,7 +6,7 @@ use crate::shared::condition::Condition;
 use crate::shared::kustomize::CommonMetadata;
 
 kind! {
-    /// A maker of artifacts out of other artifacts.
+    /// Composes artifacts from other artifacts.
     pub struct ArtifactGenerator {
         pub spec: ArtifactGeneratorSpec,
         pub status: Option<ArtifactGeneratorStatus>,
@@ -30,7 +30,7 @@ kind! {
 }
 
 object! {
-    /// Which artifacts to make, and of what.
+    /// Artifacts to compose, and their sources.
     #[schema(
         rules = [
             (
@@ -40,12 +40,12 @@ object! {
         ],
     )]
     pub struct ArtifactGeneratorSpec {
-        /// The artifacts to make.
+        /// Artifacts to compose.
         #[schema(min_items = 1, max_items = 1000)]
         pub artifacts: Vec<OutputArtifact>,
         /// Labels and annotations for every artifact.
         pub common_metadata: Option<CommonMetadata>,
-        /// Pattern of directories in a source, one artifact being made for each.
+        /// Pattern of directories in a source; one artifact is composed for each.
         #[schema(pattern = "^@([a-z0-9]([a-z0-9_-]*[a-z0-9])?)/(.*)$", max_length = 1024)]
         pub path_pattern: Option<String>,
         /// The sources to take from.
@@ -72,7 +72,7 @@ object! {
 }
 
 object! {
-    /// An artifact to make.
+    /// An artifact to compose.
     pub struct OutputArtifact {
         /// What to copy into it, in order.
         #[schema(min_items = 1)]
@@ -80,10 +80,10 @@ object! {
         /// Name of the artifact.
         #[schema(min_length = 1, max_length = 253)]
         pub name: String,
-        /// The source whose origin revision the artifact carries, as `@alias`.
+        /// Source of the artifact's origin revision, as `@alias`.
         #[schema(pattern = "^@([a-z0-9]([a-z0-9_-]*[a-z0-9])?)$", max_length = 64)]
         pub origin_revision: Option<String>,
-        /// The source whose revision the artifact carries, as `@alias`; a digest when absent.
+        /// Source of the artifact's revision, as `@alias`; a digest when absent.
         #[schema(pattern = "^@([a-z0-9]([a-z0-9_-]*[a-z0-9])?)$", max_length = 64)]
         pub revision: Option<String>,
     }
@@ -102,7 +102,7 @@ object! {
             max_length = 1024,
         )]
         pub from: String,
-        /// What to do where a file is already there.
+        /// How to treat existing files.
         pub strategy: Option<CopyStrategy>,
         /// Where to copy to, as `@artifact/path`.
         #[schema(
@@ -115,13 +115,13 @@ object! {
 }
 
 object! {
-    /// What has been made.
+    /// Composed artifacts.
     pub struct ArtifactGeneratorStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
         /// The artifacts that were made.
         pub inventory: Option<Vec<ExternalArtifactReference>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// Digest over the state of the sources.
         pub observed_sources_digest: Option<String>,

@@ -60,13 +60,13 @@ object! {
         pub common_metadata: Option<CommonMetadata>,
         /// Objects that must be ready first.
         pub depends_on: Option<Vec<DependencyReference>>,
-        /// Whether to look for changes in the cluster, and to undo them.
+        /// Drift detection and correction.
         pub drift_detection: Option<DriftDetection>,
-        /// How to tell the health of custom resources.
+        /// Custom health checks.
         pub health_check_exprs: Option<Vec<CustomHealthCheck>>,
         /// How to install.
         pub install: Option<Install>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
         /// The cluster to release to, when it is another one.
@@ -90,7 +90,7 @@ object! {
         /// Namespace of Helm's records.
         #[schema(min_length = 1, max_length = 63)]
         pub storage_namespace: Option<String>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// Namespace to release to.
         #[schema(min_length = 1, max_length = 63)]
@@ -114,11 +114,11 @@ object! {
 }
 
 object! {
-    /// Whether to look for changes in the cluster.
+    /// Drift detection.
     pub struct DriftDetection {
         /// Fields to leave out.
         pub ignore: Option<Vec<IgnoreRule>>,
-        /// Whether to undo the changes, to tell, or not to look.
+        /// Whether to correct drift, to warn, or to ignore it.
         pub mode: Option<DriftDetectionMode>,
     }
 }
@@ -171,7 +171,7 @@ object! {
 }
 
 choice! {
-    /// What to do about changes in the cluster.
+    /// How to treat drift.
     pub enum DriftDetectionMode {
         Enabled = "enabled",
         Warn = "warn",

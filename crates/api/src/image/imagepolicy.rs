@@ -1,4 +1,4 @@
-//! ImagePolicy: a rule for which image is the newest.
+//! ImagePolicy: selects the latest image.
 
 use sluice_base::duration::GoDuration;
 
@@ -8,7 +8,7 @@ use crate::shared::condition::Condition;
 use crate::shared::reference::NamespacedObjectReference;
 
 kind! {
-    /// A rule for which image is the newest.
+    /// Selects the latest image.
     pub struct ImagePolicy {
         pub spec: ImagePolicySpec,
         #[schema(default = serde_json::json!({"observedGeneration": -1}))]
@@ -35,7 +35,7 @@ kind! {
 }
 
 object! {
-    /// Which image is the newest.
+    /// How to select the latest image.
     #[schema(
         rules = [
             (
@@ -59,9 +59,9 @@ object! {
         /// How often to look up the digest.
         #[schema(pattern = DURATION)]
         pub interval: Option<GoDuration>,
-        /// How tags are ordered.
+        /// Order of tags.
         pub policy: ImagePolicyChoice,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
     }
 }
@@ -77,13 +77,13 @@ object! {
 }
 
 object! {
-    /// How tags are ordered; one of them.
+    /// Order of tags; exactly one.
     pub struct ImagePolicyChoice {
-        /// By letter.
+        /// Alphabetical.
         pub alphabetical: Option<TagOrder>,
-        /// By number.
+        /// Numerical.
         pub numerical: Option<TagOrder>,
-        /// By version.
+        /// By semantic version.
         pub semver: Option<SemverPolicy>,
     }
 }
@@ -99,24 +99,24 @@ object! {
 object! {
     /// Tags in an order.
     pub struct TagOrder {
-        /// Which way.
+        /// Direction.
         #[schema(default = "asc")]
         pub order: Option<SortOrder>,
     }
 }
 
 object! {
-    /// What has been chosen.
+    /// The selected image.
     pub struct ImagePolicyStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
-        /// The newest image.
+        /// The latest image.
         pub latest_ref: Option<ImageRef>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,
-        /// The newest image before that.
+        /// The previous latest image.
         pub observed_previous_ref: Option<ImageRef>,
     }
 }
@@ -143,7 +143,7 @@ choice! {
 }
 
 choice! {
-    /// Which way to sort; the last one wins.
+    /// Direction of sorting; the last tag is selected.
     pub enum SortOrder {
         Asc = "asc",
         Desc = "desc",

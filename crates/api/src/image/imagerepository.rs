@@ -52,10 +52,10 @@ object! {
         pub image: String,
         /// Whether plain HTTP is allowed.
         pub insecure: Option<bool>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
-        /// Who issues the credentials.
+        /// Provider of the credentials.
         #[schema(default = "generic")]
         pub provider: Option<CloudProvider>,
         /// Secret with the address of a proxy and the credentials for it.
@@ -65,7 +65,7 @@ object! {
         /// Service account to act as.
         #[schema(max_length = 253)]
         pub service_account_name: Option<String>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How long a scan may take.
         #[schema(pattern = SHORT_DURATION)]
@@ -74,13 +74,13 @@ object! {
 }
 
 object! {
-    /// What has been found.
+    /// Observed state.
     pub struct ImageRepositoryStatus {
         /// The image's full name.
         pub canonical_image_name: Option<String>,
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// What the last scan found.
         pub last_scan_result: Option<ScanResult>,

@@ -1,4 +1,4 @@
-//! ImageUpdateAutomation: a writer of new images into a Git repository.
+//! ImageUpdateAutomation: commits image updates to a Git repository.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::shared::selector::LabelSelector;
 use crate::source::gitrepository::GitReference;
 
 kind! {
-    /// A writer of new images into a Git repository.
+    /// Commits image updates to a Git repository.
     pub struct ImageUpdateAutomation {
         pub spec: ImageUpdateAutomationSpec,
         #[schema(default = serde_json::json!({"observedGeneration": -1}))]
@@ -40,18 +40,18 @@ kind! {
 }
 
 object! {
-    /// Where to write, and when.
+    /// Repository, policies and interval.
     pub struct ImageUpdateAutomationSpec {
         /// How to check out, to commit and to push.
         pub git: Option<GitSpec>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
         /// The policies to consider; all of the namespace when absent.
         pub policy_selector: Option<LabelSelector>,
-        /// The repository to write to.
+        /// The repository to update.
         pub source_ref: AutomationSourceReference,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How to change the files.
         #[schema(default = serde_json::json!({"strategy": "Setters"}))]
@@ -60,7 +60,7 @@ object! {
 }
 
 object! {
-    /// The repository to write to.
+    /// The repository to update.
     pub struct AutomationSourceReference {
         /// Group and version of the object.
         pub api_version: Option<String>,
@@ -97,7 +97,7 @@ object! {
 object! {
     /// How to commit.
     pub struct CommitSpec {
-        /// Who commits.
+        /// Author of the commits.
         pub author: CommitUser,
         /// Template of the commit message.
         pub message_template: Option<String>,
@@ -109,7 +109,7 @@ object! {
 }
 
 object! {
-    /// Who commits.
+    /// Author of the commits.
     pub struct CommitUser {
         /// Mail address.
         pub email: String,
@@ -146,20 +146,20 @@ object! {
     pub struct UpdateStrategy {
         /// Directory to change; the root when absent.
         pub path: Option<String>,
-        /// By what marks.
+        /// Strategy of finding fields to update.
         #[schema(default = "Setters")]
         pub strategy: Option<UpdateStrategyName>,
     }
 }
 
 object! {
-    /// What has been written.
+    /// Pushed commits.
     pub struct ImageUpdateAutomationStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
         /// When it last ran.
         pub last_automation_run_time: Option<Time>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The commit that was last pushed.
         pub last_push_commit: Option<String>,
@@ -183,14 +183,14 @@ choice! {
 }
 
 choice! {
-    /// Kinds that can be written to.
+    /// Kinds that can be updated.
     pub enum AutomationSourceKind {
         GitRepository = "GitRepository",
     }
 }
 
 choice! {
-    /// By what marks files are changed.
+    /// Strategy of finding fields to update.
     pub enum UpdateStrategyName {
         Setters = "Setters",
     }

@@ -1,4 +1,4 @@
-//! Kustomization: a directory of a source to build and to apply.
+//! Kustomization: builds and applies a directory of a source.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::shared::reference::{
 };
 
 kind! {
-    /// A directory of a source to build and to apply.
+    /// Builds and applies a directory of a source.
     pub struct Kustomization {
         pub spec: KustomizationSpec,
         #[schema(default = serde_json::json!({"observedGeneration": -1}))]
@@ -43,7 +43,7 @@ kind! {
 object! {
     /// What to build and how to apply it.
     pub struct KustomizationSpec {
-        /// Which annotations about their origin objects get.
+        /// Origin annotations of objects.
         pub build_metadata: Option<Vec<BuildMetadata>>,
         /// Labels and annotations for every object that is applied.
         pub common_metadata: Option<CommonMetadata>,
@@ -51,14 +51,14 @@ object! {
         pub components: Option<Vec<String>>,
         /// How to decrypt secrets.
         pub decryption: Option<Decryption>,
-        /// What becomes of the applied objects when this one is deleted.
+        /// How to treat the applied objects when this one is deleted.
         pub deletion_policy: Option<DeletionPolicy>,
         /// Objects that must be ready first.
         pub depends_on: Option<Vec<DependencyReference>>,
-        /// Whether to recreate objects whose immutable fields change.
+        /// Whether to recreate objects when immutable fields change.
         #[schema(default = false)]
         pub force: Option<bool>,
-        /// How to tell the health of custom resources.
+        /// Custom health checks.
         pub health_check_exprs: Option<Vec<CustomHealthCheck>>,
         /// Objects to wait for.
         pub health_checks: Option<Vec<ObjectKindReference>>,
@@ -68,15 +68,15 @@ object! {
         pub ignore_missing_components: Option<bool>,
         /// Replacements for images.
         pub images: Option<Vec<Image>>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
         /// The cluster to apply to, when it is another one.
         pub kube_config: Option<KubeConfigReference>,
-        /// What to put in front of every name.
+        /// Prefix of names.
         #[schema(min_length = 1, max_length = 200)]
         pub name_prefix: Option<String>,
-        /// What to put behind every name.
+        /// Suffix of names.
         #[schema(min_length = 1, max_length = 200)]
         pub name_suffix: Option<String>,
         /// Patches, strategic merge or JSON 6902.
@@ -94,7 +94,7 @@ object! {
         pub service_account_name: Option<String>,
         /// The source to build from.
         pub source_ref: KustomizationSourceReference,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// Namespace that replaces all others.
         #[schema(min_length = 1, max_length = 63)]
@@ -128,7 +128,7 @@ object! {
         pub provider: DecryptionProvider,
         /// Secret with the private keys.
         pub secret_ref: Option<LocalObjectReference>,
-        /// Service account whose workload identity reaches the key service.
+        /// Service account for workload identity at the key service.
         pub service_account_name: Option<String>,
     }
 }
@@ -160,7 +160,7 @@ object! {
 }
 
 object! {
-    /// What has been applied.
+    /// Observed state.
     pub struct KustomizationStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
@@ -168,13 +168,13 @@ object! {
         pub history: Option<Vec<Snapshot>>,
         /// The objects that were applied last.
         pub inventory: Option<ResourceInventory>,
-        /// The origin's revision of what was last applied, where the artifact names one.
+        /// Origin revision that was last applied, if the artifact has one.
         pub last_applied_origin_revision: Option<String>,
         /// The revision that was last applied with success.
         pub last_applied_revision: Option<String>,
         /// The revision that was last tried.
         pub last_attempted_revision: Option<String>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,
@@ -197,7 +197,7 @@ choice! {
 }
 
 choice! {
-    /// What becomes of applied objects when their owner is deleted.
+    /// How to treat applied objects when their owner is deleted.
     pub enum DeletionPolicy {
         MirrorPrune = "MirrorPrune",
         Delete = "Delete",

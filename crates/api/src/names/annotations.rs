@@ -1,49 +1,49 @@
 //! Annotations that people and tools put on objects.
 
-super::words! {
+super::names! {
     /// All annotations.
     ALL;
 
-    /// Asks for a reconciliation; the value is remembered once it was acted upon.
+    /// Requests a reconciliation; the value is stored in the status once it was handled.
     REQUESTED_AT = "reconcile.fluxcd.io/requestedAt";
-    /// Asks for an action to be forced, together with a request for reconciliation.
+    /// Forces an action, together with a reconciliation request.
     FORCE_AT = "reconcile.fluxcd.io/forceAt";
-    /// Asks for failure counts to be forgotten, together with a request for reconciliation.
+    /// Resets failure counts, together with a reconciliation request.
     RESET_AT = "reconcile.fluxcd.io/resetAt";
 
     /// `disabled` keeps an object from being applied.
     KUSTOMIZE_RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile";
     /// `disabled` keeps an object from being deleted.
     KUSTOMIZE_PRUNE = "kustomize.toolkit.fluxcd.io/prune";
-    /// `Merge`, `IfNotPresent` or `Ignore`: how an object is applied.
+    /// `Merge`, `IfNotPresent` or `Ignore`: how to apply an object.
     KUSTOMIZE_SSA = "kustomize.toolkit.fluxcd.io/ssa";
-    /// `enabled` recreates an object whose immutable fields change.
+    /// `enabled` recreates an object when immutable fields change.
     KUSTOMIZE_FORCE = "kustomize.toolkit.fluxcd.io/force";
-    /// `disabled` keeps variables in an object from being substituted.
+    /// `disabled` excludes an object from variable substitution.
     KUSTOMIZE_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute";
-    /// `disabled` keeps an object from being decrypted.
+    /// `disabled` excludes an object from decryption.
     KUSTOMIZE_DECRYPT = "kustomize.toolkit.fluxcd.io/decrypt";
-    /// A checksum that older versions of Flux left behind.
+    /// A checksum of older versions of Flux.
     KUSTOMIZE_CHECKSUM = "kustomize.toolkit.fluxcd.io/checksum";
 
-    /// `disabled` leaves an object out of drift detection.
+    /// `disabled` excludes an object from drift detection.
     HELM_DRIFT_DETECTION = "helm.toolkit.fluxcd.io/driftDetection";
 
-    /// The address that a webhook of a Receiver is reached at.
+    /// The URL of a Receiver's webhook.
     RECEIVER_WEBHOOK = "notification.toolkit.fluxcd.io/webhook";
 
-    /// `disabled` keeps an ArtifactGenerator from working.
+    /// `disabled` disables an ArtifactGenerator.
     GENERATOR_RECONCILE = "source.extensions.fluxcd.io/reconcile";
-    /// The revision that an artifact was made from, as OCI images name it.
+    /// The revision that an artifact was made from, as in OCI images.
     ORIGIN_REVISION = "org.opencontainers.image.revision";
 
-    /// `disabled` keeps the operator from working on an object.
+    /// `disabled` disables the operator's reconciliation of an object.
     OPERATOR_RECONCILE = "fluxcd.controlplane.io/reconcile";
-    /// How often the operator works on an object.
+    /// The operator's reconciliation interval.
     OPERATOR_RECONCILE_EVERY = "fluxcd.controlplane.io/reconcileEvery";
-    /// How often the operator looks for a new distribution.
+    /// The operator's interval of looking for a new distribution.
     OPERATOR_RECONCILE_ARTIFACT_EVERY = "fluxcd.controlplane.io/reconcileArtifactEvery";
-    /// How long the operator may take.
+    /// The operator's timeout.
     OPERATOR_RECONCILE_TIMEOUT = "fluxcd.controlplane.io/reconcileTimeout";
     /// `disabled` keeps the operator from deleting an object.
     OPERATOR_PRUNE = "fluxcd.controlplane.io/prune";
@@ -61,18 +61,18 @@ super::words! {
     OPERATOR_CHECKSUM_FROM = "fluxcd.controlplane.io/checksumFrom";
     /// The checksum.
     OPERATOR_CHECKSUM = "fluxcd.controlplane.io/checksum";
-    /// Who suspended an object.
+    /// The user that suspended an object.
     OPERATOR_SUSPENDED_BY = "fluxcd.controlplane.io/suspendedBy";
-    /// Who made an object.
+    /// The creator of an object.
     OPERATOR_CREATED_BY = "fluxcd.controlplane.io/createdBy";
 }
 
 /// The values of [`KUSTOMIZE_SSA`].
 pub mod ssa {
-    /// Fields of others are kept.
+    /// Fields of other managers are kept.
     pub const MERGE: &str = "Merge";
-    /// The object is only ever created.
+    /// The object is created, never updated.
     pub const IF_NOT_PRESENT: &str = "IfNotPresent";
-    /// The object is left alone.
+    /// The object is ignored.
     pub const IGNORE: &str = "Ignore";
 }

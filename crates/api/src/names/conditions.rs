@@ -1,18 +1,18 @@
 //! Types of conditions.
 
-super::words! {
+super::names! {
     /// All types of conditions.
     ALL;
 
-    /// Everything is as it was asked for.
+    /// The desired state is reached.
     READY = "Ready";
-    /// Nothing will happen until somebody changes something.
+    /// Progress needs a change of the spec or of the cluster.
     STALLED = "Stalled";
-    /// Something is happening.
+    /// A reconciliation is in progress.
     RECONCILING = "Reconciling";
     /// Everything applied is healthy.
     HEALTHY = "Healthy";
-    /// A reference across namespaces is not allowed.
+    /// A cross-namespace reference is not allowed.
     ACCESS_DENIED = "AccessDenied";
     /// The artifact is in the storage.
     ARTIFACT_IN_STORAGE = "ArtifactInStorage";

@@ -1,6 +1,6 @@
 //! Finalizers.
 
-super::words! {
+super::names! {
     /// All finalizers.
     ALL;
 

@@ -1,12 +1,12 @@
-//! Labels that say whose an object is, and which ones to look at.
+//! Owner labels, and labels for selecting objects.
 
-super::words! {
+super::names! {
     /// All labels.
     ALL;
 
-    /// Which shard of a controller looks after an object.
+    /// The shard of an object.
     SHARDING_KEY = "sharding.fluxcd.io/key";
-    /// `Enabled` on a ConfigMap or Secret makes a change of it set off those that use it.
+    /// `Enabled` on a ConfigMap or Secret: changes of it trigger the objects that refer to it.
     WATCH = "reconcile.fluxcd.io/watch";
     /// The tenant that a namespace belongs to.
     TENANT = "toolkit.fluxcd.io/tenant";

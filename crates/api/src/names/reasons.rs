@@ -1,20 +1,20 @@
 //! Reasons of conditions and events.
 
-super::words! {
+super::names! {
     /// All reasons.
     ALL;
 
-    /// It worked.
+    /// Success.
     SUCCEEDED = "Succeeded";
-    /// It did not work.
+    /// Failure.
     FAILED = "Failed";
-    /// It is under way.
+    /// In progress.
     PROGRESSING = "Progressing";
-    /// It is suspended.
+    /// Suspended.
     SUSPENDED = "Suspended";
-    /// It failed and is tried again.
+    /// Failed, and to be retried.
     PROGRESSING_WITH_RETRY = "ProgressingWithRetry";
-    /// Something it depends on is not ready.
+    /// A dependency is not ready.
     DEPENDENCY_NOT_READY = "DependencyNotReady";
     /// A path is invalid or does not exist.
     INVALID_PATH = "InvalidPath";
@@ -26,23 +26,23 @@ super::words! {
     UNSUPPORTED_CONNECTION_TYPE = "UnsupportedConnectionType";
     /// Deleting failed.
     PRUNE_FAILED = "PruneFailed";
-    /// The source's artifact could not be had.
+    /// The source's artifact could not be fetched.
     ARTIFACT_FAILED = "ArtifactFailed";
     /// Building failed.
     BUILD_FAILED = "BuildFailed";
-    /// Something applied is not healthy.
+    /// An applied object is not healthy.
     HEALTH_CHECK_FAILED = "HealthCheckFailed";
-    /// It was applied.
+    /// Applied.
     RECONCILIATION_SUCCEEDED = "ReconciliationSucceeded";
-    /// It could not be applied.
+    /// Applying failed.
     RECONCILIATION_FAILED = "ReconciliationFailed";
     /// A CEL expression is invalid.
     INVALID_CEL_EXPRESSION = "InvalidCELExpression";
     /// It needs a feature that is turned off.
     FEATURE_GATE_DISABLED = "FeatureGateDisabled";
-    /// Waiting ended because there is something newer.
+    /// Waiting was cancelled because of a newer revision.
     HEALTH_CHECK_CANCELED = "HealthCheckCanceled";
-    /// A reference across namespaces is not allowed.
+    /// A cross-namespace reference is not allowed.
     ACCESS_DENIED = "AccessDenied";
     /// The bucket was read.
     BUCKET_OPERATION_SUCCEEDED = "BucketOperationSucceeded";
@@ -54,11 +54,11 @@ super::words! {
     AUTHENTICATION_FAILED = "AuthenticationFailed";
     /// The signature could not be verified.
     VERIFICATION_ERROR = "VerificationError";
-    /// A directory could not be made.
+    /// A directory could not be created.
     DIRECTORY_CREATION_FAILED = "DirectoryCreationFailed";
-    /// A file or directory could not be looked at.
+    /// A file or directory could not be inspected.
     STAT_OPERATION_FAILED = "StatOperationFailed";
-    /// Something could not be read.
+    /// Reading failed.
     READ_OPERATION_FAILED = "ReadOperationFailed";
     /// The artifact could not be locked.
     ACQUIRE_LOCK_FAILED = "AcquireLockFailed";
@@ -66,11 +66,11 @@ super::words! {
     ARCHIVE_OPERATION_FAILED = "ArchiveOperationFailed";
     /// The link to the newest artifact could not be set.
     SYMLINK_UPDATE_FAILED = "SymlinkUpdateFailed";
-    /// There is nothing new.
+    /// The artifact is up to date.
     ARTIFACT_UP_TO_DATE = "ArtifactUpToDate";
     /// The cache failed.
     CACHE_OPERATION_FAILED = "CacheOperationFailed";
-    /// The object could not be changed.
+    /// The object could not be patched.
     PATCH_OPERATION_FAILED = "PatchOperationFailed";
     /// The service for temporary credentials is configured wrongly.
     INVALID_STS_CONFIGURATION = "InvalidSTSConfiguration";
@@ -110,13 +110,13 @@ super::words! {
     UNINSTALL_SUCCEEDED = "UninstallSucceeded";
     /// The release could not be uninstalled.
     UNINSTALL_FAILED = "UninstallFailed";
-    /// The cluster differs from the release.
+    /// The cluster has drifted from the release.
     DRIFT_DETECTED = "DriftDetected";
-    /// The cluster is as released.
+    /// The cluster matches the release.
     NO_DRIFT_DETECTED = "NoDriftDetected";
-    /// The list of a release's objects could not be made.
+    /// The inventory of a release could not be built.
     INVENTORY_BUILD_FAILED = "InventoryBuildFailed";
-    /// Whether a namespace exists could not be asked.
+    /// The existence of a namespace could not be checked.
     NAMESPACE_CHECK_SKIPPED = "NamespaceCheckSkipped";
     /// The receiver is ready.
     INITIALIZED = "Initialized";
@@ -130,7 +130,7 @@ super::words! {
     INTERVAL_NOT_CONFIGURED = "IntervalNotConfigured";
     /// The update strategy is unknown.
     INVALID_UPDATE_STRATEGY = "InvalidUpdateStrategy";
-    /// The source of an automation is configured wrongly.
+    /// The source of an automation is invalid.
     INVALID_SOURCE_CONFIGURATION = "InvalidSourceConfiguration";
     /// The repository could not be set up.
     SOURCE_MANAGER_FAILED = "SourceManagerFailed";
@@ -140,11 +140,11 @@ super::words! {
     INVALID_POLICY_SELECTOR = "InvalidPolicySelector";
     /// A template uses a field that is gone.
     REMOVED_TEMPLATE_FIELD = "RemovedTemplateField";
-    /// An annotation turned reconciliation off.
+    /// An annotation disables reconciliation.
     RECONCILIATION_DISABLED = "ReconciliationDisabled";
     /// A source could not be fetched.
     SOURCE_FETCH_FAILED = "SourceFetchFailed";
-    /// The installed version is old.
+    /// The installed version is outdated.
     OUTDATED_VERSION = "OutdatedVersion";
     /// The default values are invalid.
     INVALID_DEFAULT_VALUES = "InvalidDefaultValues";

@@ -1,44 +1,44 @@
-//! The annotations that Sluice adds. They are annotations and not fields so that objects stay valid
-//! on clusters with upstream's CRDs, and mean nothing to upstream's controllers.
+//! The annotations of Sluice. They are annotations and not fields so that objects stay valid on clusters with
+//! upstream's CRDs; upstream's controllers ignore them.
 
-super::words! {
+super::names! {
     /// All annotations of Sluice.
     ALL;
 
-    /// Objects of any kind that must be usable first, with CEL expressions.
+    /// Dependencies of any kind, with CEL expressions.
     DEPENDS_ON = "sluice.dev/depends-on";
-    /// `interval`, `warn` or `repair`: what to do about changes in the cluster.
+    /// `interval`, `warn` or `repair`: how to treat drift.
     DRIFT = "sluice.dev/drift";
-    /// How variables are substituted where Flux's own switch is too coarse.
+    /// Options of variable substitution that Flux's own switch lacks.
     SUBSTITUTE = "sluice.dev/substitute";
-    /// Whether the message authentication code of a SOPS file may be wrong.
+    /// Whether a SOPS file with a wrong MAC is accepted.
     SOPS_MAC = "sluice.dev/sops-mac";
-    /// From which Kustomization to which an object is being moved.
+    /// A hand-over of an object from one Kustomization to another.
     MOVE = "sluice.dev/move";
-    /// Who suspended an object, and why.
+    /// The user that suspended an object, and the reason.
     SUSPENDED_BY = "sluice.dev/suspended-by";
-    /// The greatest share of applied objects that one reconciliation may delete.
+    /// The maximum share of applied objects that one reconciliation may delete.
     PRUNE_GUARD = "sluice.dev/prune-guard";
-    /// `exact` or `ignore`: whether a signed tag has to be named as the reference that it was found by.
+    /// `exact` or `ignore`: whether a signed tag must have the name of the reference that led to it.
     VERIFY_TAG_NAME = "sluice.dev/verify-tag-name";
-    /// `report` or `refuse`: what to do about a branch or tag that no longer leads back to the last artifact.
+    /// `report` or `refuse`: how to treat a branch or tag that no longer contains the commit of the last artifact.
     REWRITTEN_HISTORY = "sluice.dev/rewritten-history";
-    /// On events that tell of a failure: whose job it is to fix it.
+    /// On failure events: the class of the failure.
     ERROR_CLASS = "sluice.dev/error-class";
-    /// On the same events: the class of each object that failed, as a JSON list.
+    /// On failure events: the class of each object that failed, as a JSON list.
     ERROR_CLASSES = "sluice.dev/error-classes";
 }
 
-/// The label by which an object joins a component of a topology.
+/// The label that adds an object to a component of a topology.
 pub const COMPONENT: &str = "topology.sluice.dev/component";
 
-/// Types of conditions that Sluice adds to those of Flux. Upstream's tools look at none of them.
+/// The condition types of Sluice beside those of Flux. Upstream's tools ignore them.
 pub mod conditions {
-    /// An object is changed again and again by somebody else, and is left to the interval.
+    /// Another manager changes an object again and again; drift is corrected at the interval only.
     pub const FIGHTING: &str = "Fighting";
-    /// Changes in the cluster are to be seen at once and cannot be: the interval has to do.
+    /// Drift cannot be watched; drift detection falls back to spec.interval.
     pub const UNWATCHED: &str = "Unwatched";
-    /// Objects that are no longer wanted here stay for others that want them.
+    /// Objects that are no longer desired here stay because other owners have them.
     pub const HANDING_OVER: &str = "HandingOver";
     /// A new revision waits until the layers below it are usable; what is installed stays as it is.
     pub const HELD: &str = "Held";
@@ -46,17 +46,17 @@ pub mod conditions {
 
 /// Reasons of Sluice's own conditions and events.
 pub mod reasons {
-    /// Two sides want an object to be different.
+    /// Two managers change the same fields again and again.
     pub const CONTESTED: &str = "Contested";
-    /// There is more to watch than may be watched.
+    /// The limit of watches is exceeded.
     pub const LIMIT_REACHED: &str = "LimitReached";
-    /// Somebody else holds the object.
+    /// Another owner has the object.
     pub const CLAIMED: &str = "Claimed";
-    /// A branch or tag no longer leads back to the commit of the last artifact.
+    /// A branch or tag no longer contains the commit of the last artifact.
     pub const HISTORY_REWRITTEN: &str = "HistoryRewritten";
-    /// It could not be found out whether it does.
+    /// It could not be determined whether it does.
     pub const HISTORY_UNKNOWN: &str = "HistoryUnknown";
-    /// Objects are written for API versions of Flux that are served no longer.
+    /// Objects have API versions of Flux that are no longer served.
     pub const OUTDATED_VERSION: &str = "OutdatedVersion";
     /// The layers below it are not usable yet.
     pub const LAYER_HELD: &str = "LayerHeld";

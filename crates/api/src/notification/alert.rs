@@ -1,4 +1,4 @@
-//! Alert: which events go to a provider.
+//! Alert: forwards events to a provider.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::schema::{choice, object};
 use crate::shared::reference::LocalObjectReference;
 
 kind! {
-    /// Which events go to a provider.
+    /// Forwards events to a provider.
     pub struct Alert {
         pub spec: AlertSpec,
     }
@@ -28,31 +28,31 @@ kind! {
 }
 
 object! {
-    /// Which events go to a provider.
+    /// Forwards events to a provider.
     pub struct AlertSpec {
         /// Fields to add to every event.
         pub event_metadata: Option<BTreeMap<String, String>>,
-        /// The least severity to pass on.
+        /// Minimum severity of forwarded events.
         #[schema(default = "info")]
         pub event_severity: Option<EventSeverity>,
-        /// The objects whose events are passed on.
+        /// Objects with events to forward.
         pub event_sources: Vec<EventSource>,
         /// Regular expressions for messages to drop.
         pub exclusion_list: Option<Vec<String>>,
-        /// Regular expressions for messages to pass on, all others being dropped.
+        /// Regular expressions for messages to forward; all others are dropped.
         pub inclusion_list: Option<Vec<String>>,
         /// The Provider to send to.
         pub provider_ref: LocalObjectReference,
         /// A short text to add to every event.
         #[schema(max_length = 255)]
         pub summary: Option<String>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
     }
 }
 
 object! {
-    /// Objects whose events are passed on.
+    /// Objects with events to forward.
     pub struct EventSource {
         /// Group and version of the object.
         pub api_version: Option<String>,
@@ -70,7 +70,7 @@ object! {
 }
 
 choice! {
-    /// The least severity to pass on.
+    /// Minimum severity of forwarded events.
     pub enum EventSeverity {
         Info = "info",
         Error = "error",

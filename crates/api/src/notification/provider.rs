@@ -1,4 +1,4 @@
-//! Provider: a place that events are sent to.
+//! Provider: a destination of events.
 
 use sluice_base::duration::GoDuration;
 
@@ -7,7 +7,7 @@ use crate::schema::{DURATION, SHORT_DURATION, choice, object};
 use crate::shared::reference::LocalObjectReference;
 
 kind! {
-    /// A place that events are sent to.
+    /// A destination of events.
     pub struct Provider {
         pub spec: ProviderSpec,
     }
@@ -28,7 +28,7 @@ kind! {
 }
 
 object! {
-    /// Where to send events, and how.
+    /// Destination and credentials.
     #[schema(
         rules = [
             (
@@ -38,7 +38,7 @@ object! {
         ],
     )]
     pub struct ProviderSpec {
-        /// Where to send to.
+        /// Address of the destination.
         #[schema(max_length = 2048)]
         pub address: Option<String>,
         /// Secret with a client certificate (`tls.crt`, `tls.key`) or an authority to trust (`ca.crt`).
@@ -48,7 +48,7 @@ object! {
         pub channel: Option<String>,
         /// CEL expression that makes the identifier of a commit status.
         pub commit_status_expr: Option<String>,
-        /// How often to reconcile; kept for older versions.
+        /// Interval of reconciliations; kept for older versions.
         #[schema(pattern = DURATION)]
         pub interval: Option<GoDuration>,
         /// Address of a proxy; older than the Secret.
@@ -60,21 +60,21 @@ object! {
         pub secret_ref: Option<LocalObjectReference>,
         /// Service account to act as.
         pub service_account_name: Option<String>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How long sending may take.
         #[schema(pattern = SHORT_DURATION)]
         pub timeout: Option<GoDuration>,
-        /// What kind of place it is.
+        /// Type of the destination.
         pub r#type: ProviderType,
-        /// The name to send under.
+        /// User name of the messages.
         #[schema(max_length = 2048)]
         pub username: Option<String>,
     }
 }
 
 choice! {
-    /// What kind of place events are sent to.
+    /// Type of a destination of events.
     pub enum ProviderType {
         Slack = "slack",
         Discord = "discord",

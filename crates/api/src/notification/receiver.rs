@@ -1,4 +1,4 @@
-//! Receiver: a webhook that makes objects reconcile.
+//! Receiver: a webhook that triggers reconciliations.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::shared::condition::Condition;
 use crate::shared::reference::LocalObjectReference;
 
 kind! {
-    /// A webhook that makes objects reconcile.
+    /// A webhook that triggers reconciliations.
     pub struct Receiver {
         pub spec: ReceiverSpec,
         #[schema(default = serde_json::json!({"observedGeneration": -1}))]
@@ -36,7 +36,7 @@ kind! {
 }
 
 object! {
-    /// Who may call, and what it sets off.
+    /// Callers, and the objects to reconcile.
     #[schema(
         rules = [
             (
@@ -60,10 +60,10 @@ object! {
     pub struct ReceiverSpec {
         /// The events to act upon; all when absent.
         pub events: Option<Vec<String>>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION, default = "10m")]
         pub interval: Option<GoDuration>,
-        /// Issuers whose tokens are accepted.
+        /// Issuers of accepted tokens.
         #[schema(list_type = "map", list_map_keys = ["issuerURL"])]
         pub oidc_providers: Option<Vec<OidcProvider>>,
         /// CEL expression over `res` and `req` that each object must satisfy.
@@ -72,9 +72,9 @@ object! {
         pub resources: Vec<ReceiverResource>,
         /// Secret with the token that authenticates callers.
         pub secret_ref: Option<LocalObjectReference>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
-        /// Who calls.
+        /// Type of the caller.
         pub r#type: ReceiverType,
     }
 }
@@ -100,7 +100,7 @@ object! {
 }
 
 object! {
-    /// An issuer whose tokens are accepted.
+    /// An issuer of accepted tokens.
     pub struct OidcProvider {
         /// The audience that tokens must be for.
         pub audience: Option<String>,
@@ -121,7 +121,7 @@ object! {
     pub struct OidcValidation {
         /// The expression.
         pub expression: String,
-        /// What to say when it does not hold.
+        /// Message when it is false.
         pub message: String,
     }
 }
@@ -137,11 +137,11 @@ object! {
 }
 
 object! {
-    /// Where to call.
+    /// Path of the webhook, and conditions.
     pub struct ReceiverStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,
@@ -151,7 +151,7 @@ object! {
 }
 
 choice! {
-    /// Who calls a webhook.
+    /// Type of a webhook's caller.
     pub enum ReceiverType {
         Generic = "generic",
         GenericHmac = "generic-hmac",

@@ -129,7 +129,7 @@ object! {
         pub tenant_default_kube_config_service_account: Option<String>,
         /// Service account for applying when none is named.
         pub tenant_default_service_account: Option<String>,
-        /// Whose Kubernetes it is.
+        /// Distribution of Kubernetes.
         #[schema(default = "kubernetes")]
         pub r#type: Option<ClusterType>,
     }
@@ -138,7 +138,7 @@ object! {
 object! {
     /// How work is split between instances of controllers.
     pub struct ShardingSpec {
-        /// Label that says which shard an object belongs to.
+        /// Label with an object's shard.
         #[schema(default = "sharding.fluxcd.io/key")]
         pub key: Option<String>,
         /// Names of the shards.
@@ -182,7 +182,7 @@ object! {
         ],
     )]
     pub struct SyncSpec {
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION, default = "1m")]
         pub interval: Option<GoDuration>,
         /// Kind of the source.
@@ -200,7 +200,7 @@ object! {
         pub name: Option<String>,
         /// Directory in the source.
         pub path: String,
-        /// Who issues the credentials.
+        /// Provider of the credentials.
         pub provider: Option<SyncProvider>,
         /// Secret with the credentials for the source.
         pub pull_secret: Option<String>,
@@ -212,7 +212,7 @@ object! {
 }
 
 object! {
-    /// What has been installed.
+    /// Observed state.
     pub struct FluxInstanceStatus {
         /// The images in use.
         pub components: Option<Vec<ComponentImage>>,
@@ -228,9 +228,9 @@ object! {
         pub last_artifact_revision: Option<String>,
         /// The revision that was last tried.
         pub last_attempted_revision: Option<String>,
-        /// The value of the force request annotation that was last acted upon.
+        /// Last handled value of the force request annotation.
         pub last_handled_force_at: Option<String>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
     }
 }
@@ -259,7 +259,7 @@ choice! {
 }
 
 choice! {
-    /// Whose Kubernetes a cluster is.
+    /// Distribution of Kubernetes.
     pub enum ClusterType {
         Kubernetes = "kubernetes",
         Openshift = "openshift",
@@ -310,7 +310,7 @@ choice! {
 }
 
 choice! {
-    /// Whose credentials to use for the source.
+    /// Provider of the source's credentials.
     pub enum SyncProvider {
         Generic = "generic",
         Aws = "aws",

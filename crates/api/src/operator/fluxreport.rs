@@ -1,11 +1,11 @@
-//! FluxReport: how an installation of Flux is doing.
+//! FluxReport: a report about an installation of Flux.
 
 use crate::crd::{Column, Definition, kind};
 use crate::schema::object;
 use crate::shared::condition::Condition;
 
 kind! {
-    /// How an installation of Flux is doing.
+    /// Report about an installation of Flux.
     #[schema(
         rules = [
             (
@@ -39,7 +39,7 @@ kind! {
 }
 
 object! {
-    /// How the installation is doing.
+    /// The report.
     pub struct FluxReportSpec {
         /// About the cluster.
         pub cluster: Option<ClusterInfo>,
@@ -77,7 +77,7 @@ object! {
         pub name: String,
         /// Whether it is ready.
         pub ready: bool,
-        /// How it stands.
+        /// Status.
         pub status: String,
     }
 }
@@ -85,11 +85,11 @@ object! {
 object! {
     /// About the installation.
     pub struct DistributionStatus {
-        /// Whether there is a licence, and whose.
+        /// Licence of the installation.
         pub entitlement: String,
         /// What manages the installation.
         pub managed_by: Option<String>,
-        /// How it stands.
+        /// Status.
         pub status: String,
         /// Version of Flux.
         pub version: Option<String>,
@@ -115,13 +115,13 @@ object! {
         pub api_version: String,
         /// Kind of the object.
         pub kind: String,
-        /// How many there are, and how they are doing.
+        /// Number of objects by state.
         pub stats: Option<ReconcilerStats>,
     }
 }
 
 object! {
-    /// How many objects there are, and how they are doing.
+    /// Number of objects by state.
     pub struct ReconcilerStats {
         /// How many fail.
         pub failing: isize,
@@ -145,7 +145,7 @@ object! {
         pub ready: bool,
         /// Address of the source.
         pub source: Option<String>,
-        /// How it stands.
+        /// Status.
         pub status: String,
     }
 }
@@ -155,7 +155,7 @@ object! {
     pub struct FluxReportStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
     }
 }

@@ -37,7 +37,7 @@ kind! {
 }
 
 object! {
-    /// Templates, inputs, and how to apply what comes out.
+    /// Templates, inputs, and how to apply the result.
     #[schema(
         rules = [
             (
@@ -171,7 +171,7 @@ object! {
 }
 
 object! {
-    /// What has been applied.
+    /// Observed state.
     pub struct ResourceSetStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
@@ -183,7 +183,7 @@ object! {
         pub inventory: Option<ResourceInventory>,
         /// Digest of what was last applied.
         pub last_applied_revision: Option<String>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
     }
 }

@@ -167,7 +167,7 @@ object! {
 }
 
 object! {
-    /// When to look.
+    /// Schedule.
     pub struct Schedule {
         /// When, as a cron expression.
         pub cron: String,
@@ -205,7 +205,7 @@ object! {
 }
 
 object! {
-    /// What has been exported.
+    /// Observed state.
     pub struct ResourceSetInputProviderStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
@@ -213,17 +213,17 @@ object! {
         pub exported_inputs: Option<Vec<BTreeMap<String, Value>>>,
         /// Digest of the sets of inputs.
         pub last_exported_revision: Option<String>,
-        /// The value of the force request annotation that was last acted upon.
+        /// Last handled value of the force request annotation.
         pub last_handled_force_at: Option<String>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
-        /// When it will look next.
+        /// Next scheduled run.
         pub next_schedule: Option<NextSchedule>,
     }
 }
 
 object! {
-    /// When it will look next.
+    /// Next scheduled run.
     pub struct NextSchedule {
         /// When, as a cron expression.
         pub cron: String,

@@ -1,4 +1,4 @@
-//! Artifacts: what sources make and appliers take.
+//! Artifacts: made by sources, used by appliers.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ object! {
         pub digest: String,
         /// When the artifact was made.
         pub last_update_time: Time,
-        /// What the source says about the revision, such as OCI annotations.
+        /// Metadata of the revision, such as OCI annotations.
         pub metadata: Option<BTreeMap<String, String>>,
         /// Path below the root of the storage.
         pub path: String,

@@ -15,7 +15,7 @@ object! {
         /// The generation the condition is about.
         #[schema(minimum = 0)]
         pub observed_generation: Option<i64>,
-        /// Why, in one word.
+        /// Reason, as one word.
         #[schema(
             pattern = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
             min_length = 1,

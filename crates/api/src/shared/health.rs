@@ -1,17 +1,17 @@
-//! How the health of custom resources is told.
+//! Custom health checks.
 
 use crate::schema::object;
 
 object! {
-    /// CEL expressions that tell the health of a kind.
+    /// A custom health check: CEL expressions for a kind.
     pub struct CustomHealthCheck {
         /// Group and version of the object.
         pub api_version: String,
-        /// Holds when the object is as it should be.
+        /// CEL expression that is true when the object is current.
         pub current: String,
-        /// Holds when the object has failed.
+        /// CEL expression that is true when the object has failed.
         pub failed: Option<String>,
-        /// Holds while the object is on its way.
+        /// CEL expression that is true while the object is in progress.
         pub in_progress: Option<String>,
         /// Kind of the object.
         pub kind: Option<String>,

@@ -1,4 +1,4 @@
-//! What was applied, and how it went over time.
+//! Inventory and history of reconciliations.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Whose credentials sources use.
+//! Providers of credentials.
 
 use crate::schema::choice;
 
 choice! {
-    /// Whose credentials to use: given ones, or those of a cloud.
+    /// Provider of credentials: a Secret, or a cloud.
     pub enum CloudProvider {
         Generic = "generic",
         Aws = "aws",

@@ -45,7 +45,7 @@ object! {
 }
 
 object! {
-    /// Where to find the way into another cluster.
+    /// Access to another cluster.
     #[schema(
         rules = [
             (
@@ -59,7 +59,7 @@ object! {
         ],
     )]
     pub struct KubeConfigReference {
-        /// ConfigMap that says how to authenticate with a workload identity.
+        /// ConfigMap with the workload identity's authentication.
         pub config_map_ref: Option<LocalObjectReference>,
         /// Secret with a kubeconfig.
         pub secret_ref: Option<SecretKeyReference>,

@@ -1,4 +1,4 @@
-//! Choices by label, and access by namespace.
+//! Label selectors, and access by namespace.
 
 use std::collections::BTreeMap;
 

@@ -79,12 +79,12 @@ object! {
         pub ignore: Option<String>,
         /// Whether plain HTTP is allowed.
         pub insecure: Option<bool>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
-        /// Only objects whose names begin with this are fetched.
+        /// Prefix of the objects to fetch.
         pub prefix: Option<String>,
-        /// Who issues the credentials.
+        /// Provider of the credentials.
         #[schema(default = "generic")]
         pub provider: Option<BucketProvider>,
         /// Secret with the address of a proxy and the credentials for it.
@@ -97,7 +97,7 @@ object! {
         pub service_account_name: Option<String>,
         /// How to get temporary credentials.
         pub sts: Option<BucketSts>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How long a fetch may take.
         #[schema(pattern = SHORT_DURATION, default = "60s")]
@@ -113,7 +113,7 @@ object! {
         /// Address of the service.
         #[schema(pattern = "^(http|https)://.*$")]
         pub endpoint: String,
-        /// Whose service it is.
+        /// Provider of the service.
         pub provider: StsProvider,
         /// Secret with the credentials for an LDAP service.
         pub secret_ref: Option<LocalObjectReference>,
@@ -121,13 +121,13 @@ object! {
 }
 
 object! {
-    /// What has been fetched.
+    /// Observed state.
     pub struct BucketStatus {
         /// The artifact made by the last successful reconciliation.
         pub artifact: Option<Artifact>,
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,
@@ -139,7 +139,7 @@ object! {
 }
 
 choice! {
-    /// Whose object store it is.
+    /// Provider of the object store.
     pub enum BucketProvider {
         Generic = "generic",
         Aws = "aws",
@@ -149,7 +149,7 @@ choice! {
 }
 
 choice! {
-    /// Whose credential service it is.
+    /// Provider of the credential service.
     pub enum StsProvider {
         Aws = "aws",
         Ldap = "ldap",

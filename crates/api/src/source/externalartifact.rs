@@ -1,4 +1,4 @@
-//! ExternalArtifact: an artifact that something outside Flux's own sources makes.
+//! ExternalArtifact: an artifact of another controller.
 
 use crate::crd::{Column, Definition, kind};
 use crate::schema::object;
@@ -7,7 +7,7 @@ use crate::shared::condition::Condition;
 use crate::shared::reference::ObjectKindReference;
 
 kind! {
-    /// An artifact that something outside Flux's own sources makes.
+    /// An artifact of another controller.
     pub struct ExternalArtifact {
         pub spec: ExternalArtifactSpec,
         pub status: Option<ExternalArtifactStatus>,
@@ -40,7 +40,7 @@ object! {
 }
 
 object! {
-    /// What has been made.
+    /// Composed artifacts.
     pub struct ExternalArtifactStatus {
         /// The artifact made by the last successful reconciliation.
         pub artifact: Option<Artifact>,

@@ -47,12 +47,12 @@ object! {
     pub struct GitRepositorySpec {
         /// Patterns in the form of `.gitignore` of what to leave out of the artifact.
         pub ignore: Option<String>,
-        /// Other repositories whose artifacts are mixed into this one.
+        /// Repositories with artifacts to include in this one.
         pub include: Option<Vec<GitInclude>>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
-        /// Who issues the credentials.
+        /// Provider of the credentials.
         pub provider: Option<GitProvider>,
         /// Secret with the address of a proxy and the credentials for it.
         pub proxy_secret_ref: Option<LocalObjectReference>,
@@ -66,7 +66,7 @@ object! {
         pub service_account_name: Option<String>,
         /// The only directories to fetch.
         pub sparse_checkout: Option<Vec<String>>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How long a fetch may take.
         #[schema(pattern = SHORT_DURATION, default = "60s")]
@@ -96,7 +96,7 @@ object! {
 }
 
 object! {
-    /// Another repository to mix in.
+    /// Another repository to include.
     pub struct GitInclude {
         /// Directory in the other repository; its root when absent.
         pub from_path: Option<String>,
@@ -119,15 +119,15 @@ object! {
 }
 
 object! {
-    /// What has been fetched.
+    /// Observed state.
     pub struct GitRepositoryStatus {
         /// The artifact made by the last successful reconciliation.
         pub artifact: Option<Artifact>,
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The artifacts that were mixed in.
+        /// The included artifacts.
         pub included_artifacts: Option<Vec<Artifact>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,
@@ -145,7 +145,7 @@ object! {
 }
 
 choice! {
-    /// Whose credentials to use for a Git repository.
+    /// Provider of the credentials of a Git repository.
     pub enum GitProvider {
         Generic = "generic",
         Aws = "aws",

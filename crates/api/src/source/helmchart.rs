@@ -53,7 +53,7 @@ object! {
         pub chart: String,
         /// Whether values files that do not exist are passed over.
         pub ignore_missing_values_files: Option<bool>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
         /// What makes a new artifact.
@@ -61,7 +61,7 @@ object! {
         pub reconcile_strategy: Option<ReconcileStrategy>,
         /// The source.
         pub source_ref: HelmChartSourceReference,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// Values files to merge into the chart's default values, in order.
         pub values_files: Option<Vec<String>>,
@@ -100,15 +100,15 @@ object! {
 }
 
 object! {
-    /// What has been fetched.
+    /// Observed state.
     pub struct HelmChartStatus {
         /// The artifact made by the last successful reconciliation.
         pub artifact: Option<Artifact>,
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
-        /// The name that the chart gives itself.
+        /// Name of the chart, from its metadata.
         pub observed_chart_name: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,

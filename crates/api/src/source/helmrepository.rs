@@ -45,17 +45,17 @@ object! {
         pub cert_secret_ref: Option<LocalObjectReference>,
         /// Whether plain HTTP is allowed.
         pub insecure: Option<bool>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: Option<GoDuration>,
         /// Whether credentials go to other hosts that the index names.
         pub pass_credentials: Option<bool>,
-        /// Who issues the credentials.
+        /// Provider of the credentials.
         #[schema(default = "generic")]
         pub provider: Option<CloudProvider>,
         /// Secret with the credentials, in the same namespace.
         pub secret_ref: Option<LocalObjectReference>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How long a fetch of the index may take.
         #[schema(pattern = SHORT_DURATION)]
@@ -69,13 +69,13 @@ object! {
 }
 
 object! {
-    /// What has been fetched.
+    /// Observed state.
     pub struct HelmRepositoryStatus {
         /// The artifact made by the last successful reconciliation.
         pub artifact: Option<Artifact>,
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,

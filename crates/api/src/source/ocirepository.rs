@@ -45,12 +45,12 @@ object! {
         pub ignore: Option<String>,
         /// Whether plain HTTP is allowed.
         pub insecure: Option<bool>,
-        /// How often to reconcile at the latest.
+        /// Interval of reconciliations.
         #[schema(pattern = DURATION)]
         pub interval: GoDuration,
         /// Which layer to use; the first when absent.
         pub layer_selector: Option<OCILayerSelector>,
-        /// Who issues the credentials.
+        /// Provider of the credentials.
         #[schema(default = "generic")]
         pub provider: Option<CloudProvider>,
         /// Secret with the address of a proxy and the credentials for it.
@@ -61,7 +61,7 @@ object! {
         pub secret_ref: Option<LocalObjectReference>,
         /// Service account to act as.
         pub service_account_name: Option<String>,
-        /// Whether to leave the object alone.
+        /// Whether reconciliation is suspended.
         pub suspend: Option<bool>,
         /// How long a fetch may take.
         #[schema(pattern = SHORT_DURATION, default = "60s")]
@@ -81,7 +81,7 @@ object! {
         pub digest: Option<String>,
         /// Range of versions; wins over the tag.
         pub semver: Option<String>,
-        /// Regular expression that tags must match before the range is asked.
+        /// Regular expression that tags must match before the range is applied.
         pub semver_filter: Option<String>,
         /// Tag.
         pub tag: Option<String>,
@@ -115,13 +115,13 @@ object! {
 }
 
 object! {
-    /// What has been fetched.
+    /// Observed state.
     pub struct OCIRepositoryStatus {
         /// The artifact made by the last successful reconciliation.
         pub artifact: Option<Artifact>,
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
         /// The generation that was last reconciled.
         pub observed_generation: Option<i64>,

@@ -1,4 +1,4 @@
-//! What a HelmRelease says about each of Helm's actions.
+//! The fields of a HelmRelease for each of Helm's actions.
 
 use sluice_base::duration::GoDuration;
 
@@ -94,7 +94,7 @@ object! {
         pub disable_wait: Option<bool>,
         /// Whether not to wait until the jobs are complete.
         pub disable_wait_for_jobs: Option<bool>,
-        /// Whether to recreate objects whose immutable fields change.
+        /// Whether to recreate objects when immutable fields change.
         pub force: Option<bool>,
         /// Whether to keep the values of the last release.
         pub preserve_values: Option<bool>,
@@ -154,7 +154,7 @@ object! {
         pub disable_wait: Option<bool>,
         /// Whether not to wait until the jobs are complete.
         pub disable_wait_for_jobs: Option<bool>,
-        /// Whether to recreate objects whose immutable fields change.
+        /// Whether to recreate objects when immutable fields change.
         pub force: Option<bool>,
         /// Whether to restart pods; without effect since Helm lost it.
         pub recreate: Option<bool>,
@@ -195,7 +195,7 @@ object! {
 object! {
     /// How to uninstall.
     pub struct Uninstall {
-        /// What becomes of dependents.
+        /// Propagation policy.
         #[schema(default = "background")]
         pub deletion_propagation: Option<DeletionPropagation>,
         /// Whether to leave out the hooks.

@@ -26,7 +26,7 @@ object! {
         pub chart: String,
         /// Whether values files that do not exist are passed over.
         pub ignore_missing_values_files: Option<bool>,
-        /// How often to look for a new version; the release's interval when absent.
+        /// Interval of looking for new versions; the release's interval when absent.
         #[schema(pattern = DURATION)]
         pub interval: Option<GoDuration>,
         /// What makes a new artifact.

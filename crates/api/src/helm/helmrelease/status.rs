@@ -1,4 +1,4 @@
-//! What is known about a HelmRelease.
+//! The status of a HelmRelease.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::shared::condition::Condition;
 use crate::shared::inventory::ResourceInventory;
 
 object! {
-    /// What has been released.
+    /// Observed state.
     pub struct HelmReleaseStatus {
         /// The conditions, one per type.
         pub conditions: Option<Vec<Condition>>,
@@ -38,11 +38,11 @@ object! {
         pub last_attempted_revision_digest: Option<String>,
         /// Checksum of the values, as older versions kept it.
         pub last_attempted_values_checksum: Option<String>,
-        /// The value of the force request annotation that was last acted upon.
+        /// Last handled value of the force request annotation.
         pub last_handled_force_at: Option<String>,
-        /// The value of the reconcile request annotation that was last acted upon.
+        /// Last handled value of the reconcile request annotation.
         pub last_handled_reconcile_at: Option<String>,
-        /// The value of the reset request annotation that was last acted upon.
+        /// Last handled value of the reset request annotation.
         pub last_handled_reset_at: Option<String>,
         /// Helm's revision of the last release, as older versions kept it.
         pub last_release_revision: Option<isize>,
@@ -67,7 +67,7 @@ object! {
         pub action: Option<String>,
         /// Version of the form of this record.
         pub api_version: Option<String>,
-        /// The application's version as the chart tells it.
+        /// Version of the application, from the chart.
         pub app_version: Option<String>,
         /// Name of the chart.
         pub chart_name: String,
@@ -89,9 +89,9 @@ object! {
         pub namespace: String,
         /// Digest of the chart's OCI artifact.
         pub oci_digest: Option<String>,
-        /// How the release stands.
+        /// Status of the release.
         pub status: String,
-        /// How its tests stand, by name.
+        /// Status of its tests, by name.
         pub test_hooks: Option<BTreeMap<String, TestHookStatus>>,
         /// Helm's revision.
         pub version: isize,
@@ -99,7 +99,7 @@ object! {
 }
 
 object! {
-    /// How a test stands.
+    /// Status of a test.
     pub struct TestHookStatus {
         /// When it last ended.
         pub last_completed: Option<Time>,
