@@ -1,17 +1,10 @@
 //! Documents that the real sops encrypts now, where it is among the real programs (`SLUICE_PEERS`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use sluice_secrets::flux::{Decryptor, KeyRing, OnBrokenMac};
 use sluice_secrets::{Format, Integrity, decrypt_document};
-
-fn sops() -> Option<PathBuf> {
-    let named = std::env::var_os("SLUICE_PEERS").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let peers = named.or_else(|| home.map(|home| home.join(".cache/sluice-peers")))?;
-    Some(peers.join("bin/sops")).filter(|path| path.is_file())
-}
 
 fn run(sops: &Path, key_file: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new(sops)
@@ -25,7 +18,7 @@ fn run(sops: &Path, key_file: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
 
 #[test]
 fn what_sops_encrypts_now_decrypts_as_it_decrypts_it() {
-    let Some(sops) = sops() else { return };
+    let Some(sops) = sluice_testkit::programs::peer("sops") else { return };
     let key_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/keys/one.agekey");
     let key = std::fs::read_to_string(&key_file).expect("the key is recorded");
     let recipient = key.lines().find_map(|line| line.strip_prefix("# public key: "));
@@ -100,7 +93,7 @@ type Form<'f> = (&'f str, &'f str, &'f [&'f str], (&'f str, &'f str));
 /// What sops encrypts now is whole as a file of a build; a value that sops itself refuses is found.
 #[test]
 fn files_are_whole_or_altered_as_sops_says() {
-    let Some(sops) = sops() else { return };
+    let Some(sops) = sluice_testkit::programs::peer("sops") else { return };
     let key_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/keys/one.agekey");
     let key = std::fs::read_to_string(&key_file).expect("the key is recorded");
     let recipient = key.lines().find_map(|line| line.strip_prefix("# public key: "));

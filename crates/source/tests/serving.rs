@@ -1,4 +1,4 @@
-//! The artifact server under clients that are many, slow or mean; in a process of its own, whose memory is measured.
+//! The artifact server under many, slow and hostile clients; in a process of its own, so that its memory can be measured.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,19 +1,14 @@
-//! The real git: whether it is there, and repositories that it writes.
+//! The real git, and repositories that it writes.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Whether git is installed. Without it there is nothing to compare with.
-pub fn is_installed() -> bool {
-    Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-/// Runs git in a directory and gives what it says.
+/// Runs git in a directory; returns its output.
 pub fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&git_bytes(directory, arguments)).trim().to_owned()
 }
 
-/// The same, to the byte.
+/// Runs git in a directory; returns the bytes of its output.
 pub fn git_bytes(directory: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("git")
         .current_dir(directory)

@@ -118,11 +118,6 @@ impl Door {
     }
 }
 
-/// Whether git and ssh-keygen are installed. Without them there is nothing to play against.
-pub fn is_installed() -> bool {
-    super::git::is_installed() && Command::new("ssh-keygen").arg("-?").output().is_ok()
-}
-
 /// A new key: `kind` are the words behind `-t`.
 pub fn key(directory: &Path, name: &str, kind: &[&str], passphrase: &str) -> KeyPair {
     let path = directory.join(name);

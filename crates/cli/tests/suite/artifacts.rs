@@ -221,15 +221,8 @@ fn ours() -> PathBuf {
 
 #[test]
 fn artifact_commands_say_what_flux_says() {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let flux = home.join(".cache/sluice-peers/bin/flux");
-    let mut programs = vec![ours()];
-    if flux.exists() {
-        programs.push(flux);
-    } else {
-        eprintln!("flux is not installed: only ours was asked");
-    }
-    for program in programs {
+    let programs = [Some(ours()), sluice_testkit::programs::peer("flux")];
+    for program in programs.into_iter().flatten() {
         let place = Place::new();
         for (line, code, out, err) in CASES {
             let said = place.run(&program, line);
@@ -252,12 +245,7 @@ fn artifact_commands_say_what_flux_says() {
 
 #[test]
 fn what_ours_pushes_flux_takes_and_the_other_way_round() {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let flux = home.join(".cache/sluice-peers/bin/flux");
-    if !flux.exists() {
-        eprintln!("skipped: flux is not installed");
-        return;
-    }
+    let Some(flux) = sluice_testkit::programs::peer("flux") else { return };
     let place = Place::new();
     let push = "--source s --revision r --path files --reproducible";
     assert_eq!(place.run(&flux, &format!("push artifact oci://$R/app:flux {push}")).code, 0);

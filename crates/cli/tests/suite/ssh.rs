@@ -227,14 +227,11 @@ impl Place {
 
 #[test]
 fn keys_for_ssh_are_made_and_told_as_flux_does() {
-    if !sluice_testkit::ssh::is_installed() {
-        eprintln!("skipped: ssh-keygen is not installed");
+    if !sluice_testkit::programs::need(&["git", "ssh-keygen"]) {
         return;
     }
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let flux = home.join(".cache/sluice-peers/bin/flux");
     let ours = PathBuf::from(env!("CARGO_BIN_EXE_sluice"));
-    let programs = [Some(ours.clone()), flux.exists().then_some(flux)];
+    let programs = [Some(ours.clone()), sluice_testkit::programs::peer("flux")];
     for program in programs.into_iter().flatten() {
         let place = Place::new();
         for (line, code, out, err) in CASES {

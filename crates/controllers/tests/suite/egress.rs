@@ -225,6 +225,9 @@ impl Noting {
 }
 
 fn rsa_key() -> Option<String> {
+    if !sluice_testkit::programs::need(&["ssh-keygen"]) {
+        return None;
+    }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("key");
     let made = std::process::Command::new("ssh-keygen")

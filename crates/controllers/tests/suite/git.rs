@@ -253,8 +253,7 @@ fn signed_commit(ground: &Ground, branch: &str, sign: impl Fn(&str) -> String) -
 
 #[tokio::test(start_paused = true)]
 async fn signatures_are_verified_with_the_keys_of_a_secret() {
-    let has = |program: &str| Command::new(program).arg("--help").output().is_ok();
-    if !has("ssh-keygen") || !has("gpg") {
+    if !sluice_testkit::programs::need(&["ssh-keygen", "gpg"]) {
         return;
     }
     let ground = Ground::new().await;

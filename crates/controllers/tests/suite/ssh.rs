@@ -7,13 +7,14 @@ use serde_json::json;
 use sluice_source::git::{GitLimits, GitOverNetwork, SshOptions};
 use sluice_source::network::Network;
 use sluice_testkit::git::repository;
-use sluice_testkit::ssh::{Rules, SshServer, is_installed, key};
+use sluice_testkit::programs::need;
+use sluice_testkit::ssh::{Rules, SshServer, key};
 
 use crate::ground::{Ground, namespace, repository_with, said, secret};
 
 #[tokio::test]
 async fn a_host_has_to_be_known_and_a_key_wanted() {
-    if !is_installed() {
+    if !need(&["git", "ssh-keygen"]) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();

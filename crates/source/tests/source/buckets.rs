@@ -27,7 +27,7 @@ const OBJECTS: [(&str, &str); 5] = [
     ("notes.md", "no"),
 ];
 
-/// The key of a service account, whose tokens the store itself gives out.
+/// The key of a service account; the store itself issues its tokens.
 const KEY: &str = include_str!("../../../secrets/tests/goldens/keys/client.pem");
 
 fn network() -> BucketNetwork {
@@ -300,7 +300,7 @@ async fn tokens_of_azure_go_to_its_blobs_only() {
     }
 }
 
-/// The same for signatures of Amazon, whose session tokens go along.
+/// The same for signatures of Amazon with session tokens.
 #[tokio::test]
 async fn signatures_of_the_controllers_go_to_amazon_only() {
     let store = BucketStore::start(&OBJECTS).await;

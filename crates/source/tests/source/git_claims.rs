@@ -239,7 +239,7 @@ async fn a_pinned_commit_and_a_branch_are_what_their_name_says() {
     }
 }
 
-/// A commit whose directory has submodules at the given places, all of one repository.
+/// A commit with submodules at the given paths, all of one repository.
 fn with_submodules(
     repository: &mut Repository,
     name: &str,

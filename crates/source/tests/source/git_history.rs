@@ -6,7 +6,8 @@ use sluice_source::git::{
     Checkout, CloneRequest, GitServer, GitTransport, History, MemoryTransport, NewCommit, ObjectId,
     Reference, Repository,
 };
-use sluice_testkit::git::{git, is_installed};
+use sluice_testkit::git::git;
+use sluice_testkit::programs::need;
 
 use crate::git_backend::{Rules, serve};
 use crate::hostile::Liar;
@@ -25,7 +26,7 @@ async fn after(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_server_tells_of_pushes_by_force() {
-    if !is_installed() {
+    if !need(&["git"]) {
         return;
     }
     for (hides_version, allows_filter) in

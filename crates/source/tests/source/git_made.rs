@@ -186,7 +186,7 @@ async fn a_repository_in_memory_is_a_remote() {
     assert_eq!(chain(&error), message);
 }
 
-/// A commit whose directory has a submodule at `sub`.
+/// A commit with a submodule at `sub`.
 fn with_submodule(repository: &mut Repository, url: &str, commit: ObjectId) -> ObjectId {
     let text = format!("[submodule \"sub\"]\n\tpath = sub\n\turl = {url}\n");
     let modules = repository.add_object(ObjectKind::Blob, text);
@@ -263,7 +263,7 @@ async fn our_server_serves_our_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_server_serves_the_real_git() {
-    if !sluice_testkit::git::is_installed() {
+    if !sluice_testkit::programs::need(&["git"]) {
         return;
     }
     let (repositories, made) = (MemoryTransport::default(), made());

@@ -253,7 +253,7 @@ async fn a_redirect_is_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_follow_a_redirect_on_their_host_only() {
-    if !sluice_testkit::git::is_installed() {
+    if !sluice_testkit::programs::need(&["git"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

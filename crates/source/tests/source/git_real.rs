@@ -5,7 +5,8 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sluice_source::git::{Cloned, GitAuth, Reference};
-use sluice_testkit::git::{git, is_installed};
+use sluice_testkit::git::git;
+use sluice_testkit::programs::need;
 
 use crate::git_backend::{Rules, serve};
 use crate::support::{branch, chain, checkout, clone, listing, network, request};
@@ -51,7 +52,7 @@ fn repositories(root: &Path) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_server_serves_our_client() {
-    if !is_installed() {
+    if !need(&["git"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -112,7 +113,7 @@ async fn the_real_server_serves_our_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_are_sent_and_refusals_are_said() {
-    if !is_installed() {
+    if !need(&["git"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

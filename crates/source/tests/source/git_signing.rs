@@ -18,16 +18,14 @@ use russh::keys::ssh_key::private::KeypairData;
 use russh::keys::ssh_key::{HashAlg, LineEnding, PrivateKey, SshSig};
 use sluice_source::git::{Checkout, Commit, ObjectId, ObjectKind, TrustedKeys, VerifyMode};
 
+use sluice_testkit::programs::need;
+
 use crate::hostile;
 use crate::support::{bare_checkout, later, verified};
 
 /// What is signed; as git writes a commit.
 const PAYLOAD: &str = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor A <a@b> 1 +0000\n\
                        committer A <a@b> 1 +0000\n\nsigned\n";
-
-fn has(program: &str, argument: &str) -> bool {
-    Command::new(program).arg(argument).output().is_ok()
-}
 
 /// A checkout of a commit with an armored signature.
 fn commit(armored: &str) -> Checkout {
@@ -153,7 +151,7 @@ fn judged(armored: &str, keys: &TrustedKeys) -> Result<String, String> {
 
 #[test]
 fn only_binary_document_signatures_of_pgp_count() {
-    if !has("gpg", "--version") {
+    if !need(&["gpg"]) {
         return;
     }
     let gpg = Gpg::new();
@@ -178,7 +176,7 @@ fn only_binary_document_signatures_of_pgp_count() {
 
 #[test]
 fn weak_hashes_of_pgp_do_not_count() {
-    if !has("gpg", "--version") {
+    if !need(&["gpg"]) {
         return;
     }
     let gpg = Gpg::new();
@@ -198,7 +196,7 @@ fn weak_hashes_of_pgp_do_not_count() {
 
 #[test]
 fn signatures_of_another_time_do_not_count() {
-    if !has("gpg", "--version") {
+    if !need(&["gpg"]) {
         return;
     }
     let gpg = Gpg::new();
@@ -229,7 +227,7 @@ fn signatures_of_another_time_do_not_count() {
 
 #[test]
 fn keys_that_may_not_sign_do_not_count() {
-    if !has("gpg", "--version") {
+    if !need(&["gpg"]) {
         return;
     }
     let gpg = Gpg::new();
@@ -258,7 +256,7 @@ fn keys_that_may_not_sign_do_not_count() {
 
 #[test]
 fn several_signatures_in_one_block_do_not_count() {
-    if !has("gpg", "--version") {
+    if !need(&["gpg"]) {
         return;
     }
     let gpg = Gpg::new();
@@ -317,7 +315,7 @@ fn ssh_signatures_for_something_else_do_not_count() {
 
 #[test]
 fn ssh_signatures_by_sha1_do_not_count() {
-    if !has("ssh-keygen", "-?") {
+    if !need(&["ssh-keygen"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

@@ -10,14 +10,15 @@ use sluice_source::git::{
 };
 use sluice_source::network::Network;
 use sluice_testkit::git::repository;
-use sluice_testkit::ssh::{Rules, SshServer, is_installed, key};
+use sluice_testkit::programs::need;
+use sluice_testkit::ssh::{Rules, SshServer, key};
 use tokio::io::AsyncReadExt as _;
 
 use crate::support::{branch, chain, listing, network, request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_every_kind_open_a_repository() {
-    if !is_installed() {
+    if !need(&["git", "ssh-keygen"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -71,7 +72,7 @@ async fn keys_of_every_kind_open_a_repository() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_not_known_and_a_key_that_is_not_wanted_are_refused() {
-    if !is_installed() {
+    if !need(&["git", "ssh-keygen"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -150,7 +151,7 @@ fn public_half(directory: &Path, private: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_made_and_a_host_that_was_scanned_are_enough() {
-    if !is_installed() {
+    if !need(&["git", "ssh-keygen"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -211,7 +212,7 @@ async fn a_key_that_is_made_and_a_host_that_was_scanned_are_enough() {
 
 #[test]
 fn keys_are_read_from_files_in_every_form() {
-    if !is_installed() {
+    if !need(&["git", "ssh-keygen"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

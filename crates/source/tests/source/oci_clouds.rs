@@ -77,7 +77,7 @@ fn clouds(http: Arc<dyn Http>, environment: Environment, clock: Arc<dyn Clock>) 
     })
 }
 
-/// A clock that is told the time.
+/// A settable clock.
 #[derive(Clone)]
 struct FixedClock(Arc<Mutex<Timestamp>>);
 

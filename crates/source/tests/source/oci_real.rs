@@ -15,18 +15,9 @@ use sluice_source::oci::{
 };
 use tokio::process::{Child, Command};
 
-use super::support::{listing, tree};
+use sluice_testkit::programs::peer;
 
-#[expect(clippy::print_stderr, reason = "a test that did not run has to say so")]
-fn program(name: &str) -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let path = home.join(".cache/sluice-peers/bin").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {name} is not installed");
-    None
-}
+use super::support::{listing, tree};
 
 /// The real registry, on a port of its own.
 #[expect(clippy::disallowed_methods, reason = "a server of the tests connects, not the product")]
@@ -64,7 +55,7 @@ fn remote(name: &str) -> RemoteRepository {
 
 #[tokio::test]
 async fn the_real_registry_takes_and_gives_artifacts() {
-    let Some(registry) = program("registry") else { return };
+    let Some(registry) = peer("registry") else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let (_child, address) = start(registry, directory.path()).await;
     let remote = remote(&format!("{address}/org/app"));
@@ -93,7 +84,7 @@ async fn the_real_registry_takes_and_gives_artifacts() {
     );
     assert_eq!(remote.referrers(&digest).await.expect("a list"), []);
 
-    let Some(flux) = program("flux") else { return };
+    let Some(flux) = peer("flux") else { return };
     let source = directory.path().join("files");
     std::fs::create_dir_all(source.join("deep")).expect("a directory");
     std::fs::write(source.join("a.yaml"), "a: 1\n").expect("a file");

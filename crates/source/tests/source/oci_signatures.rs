@@ -181,7 +181,7 @@ fn what_is_no_key_is_refused() {
     }
 }
 
-/// Everybody who takes part in signing without keys: an authority, a log of certificates and one of
+/// The parties of keyless signing: an authority, a log of certificates and one of
 /// signatures.
 struct Sigstore {
     root: (CertificateParams, KeyPair),

@@ -13,11 +13,8 @@ use sluice_source::git::{
 };
 use sluice_source::tree::SourceTree;
 
-use sluice_testkit::git::{git, git_bytes, is_installed};
-
-fn has(program: &str, argument: &str) -> bool {
-    Command::new(program).arg(argument).output().is_ok()
-}
+use sluice_testkit::git::{git, git_bytes};
+use sluice_testkit::programs::need;
 
 /// The head of a repository and its tag `v1`, without the files.
 fn checkout(repository: &Path) -> Checkout {
@@ -49,7 +46,7 @@ fn later(days: i64) -> Timestamp {
 
 #[test]
 fn commits_and_tags_signed_by_gpg_are_verified() {
-    if !is_installed() || !has("gpg", "--version") {
+    if !need(&["git", "gpg"]) {
         return;
     }
     for algorithm in ["rsa2048", "ed25519"] {
@@ -141,7 +138,7 @@ fn key_id(home: &Path) -> String {
 
 #[test]
 fn commits_and_tags_signed_by_ssh_keys_are_verified() {
-    if !is_installed() || !has("ssh-keygen", "-?") {
+    if !need(&["git", "ssh-keygen"]) {
         return;
     }
     for algorithm in ["ed25519", "rsa", "ecdsa"] {
@@ -185,7 +182,7 @@ fn commits_and_tags_signed_by_ssh_keys_are_verified() {
 
 #[test]
 fn what_is_not_signed_is_said_in_flux_words() {
-    if !is_installed() {
+    if !need(&["git"]) {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

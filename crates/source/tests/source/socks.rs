@@ -21,7 +21,7 @@ async fn socks(target: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
         while let Ok((stream, _)) = listener.accept().await {
             let names = Arc::clone(&names);
             tokio::spawn(async move {
-                // Who does not get through sees the connection end.
+                // A rejected client sees the connection end.
                 let _ = lead(stream, target, &names).await;
             });
         }
@@ -82,7 +82,7 @@ async fn a_proxy_of_socks_is_gone_through_and_resolves_names() {
         username: "ada".to_owned(),
         password: password.into(),
     };
-    // Nobody else knows this name.
+    // Only the proxy resolves this name.
     let main = request("http://git.nowhere.test/app.git", branch("main"));
     let auth = GitAuth { proxy: Some(proxy("p@ss:word")), ..GitAuth::default() };
     let found = sluice_source::git::clone(&network(), &main, &auth).await;
