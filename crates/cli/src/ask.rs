@@ -1,4 +1,4 @@
-//! Questions to whoever sits at the terminal.
+//! Questions on the terminal.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -7,7 +7,7 @@ pub(crate) fn confirmed(what: &str) -> bool {
     answered_yes(&format!("Are you sure you want to {what}"))
 }
 
-/// Asks, where somebody can answer; nobody says no.
+/// Asks if there is a terminal; without one the answer is no.
 pub(crate) fn answered_yes(question: &str) -> bool {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {

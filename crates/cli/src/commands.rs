@@ -48,33 +48,33 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Looks whether the cluster can be installed on, and whether what is installed is well.
+    /// Checks the cluster and the installed controllers.
     Check(check::Arguments),
     /// Builds a Kustomization from local files.
     Build(build::Arguments),
     /// An embedded Kubernetes cluster for tests, demonstrations and rehearsals.
     Cluster(cluster::Arguments),
-    /// Makes objects of Flux from flags, or prints them.
+    /// Creates objects of Flux from flags, or prints them.
     Create(Box<create::Arguments>),
-    /// Prints a script that teaches a shell these commands.
+    /// Prints a completion script for a shell.
     Completion(completion::Arguments),
     /// Prints the CustomResourceDefinitions of Flux and Flux Operator.
     Crds,
-    /// Shows what a controller works with.
+    /// Shows the inputs of a controller for an object.
     Debug(debug::Arguments),
     /// Deletes objects of Flux.
     Delete(delete::Arguments),
-    /// A short story on an embedded cluster, told live on the terminal.
+    /// Shows a demo on an embedded cluster, live on the terminal.
     Demo(demo::Arguments),
     /// Compares a Kustomization, built from local files, with the cluster.
     Diff(diff::Arguments),
-    /// Replaces variables in what is piped through.
+    /// Substitutes variables in standard input.
     Envsubst(envsubst::Arguments),
     /// Prints the events of Flux's objects.
     Events(events::Arguments),
-    /// Prints what is known about what a Kustomization applied, as one JSON document.
+    /// Prints the evidence of what a Kustomization applied, as one JSON document.
     Evidence(evidence::Arguments),
-    /// Prints objects of Flux as YAML, as one would write them.
+    /// Prints objects of Flux as YAML manifests.
     Export(export::Arguments),
     /// Prints objects of Flux and their state.
     Get(get::Arguments),
@@ -84,37 +84,37 @@ enum Command {
     Kustomize(kustomize::Arguments),
     /// Lists artifacts.
     List(artifact::list::Arguments),
-    /// Prints what the controllers log.
+    /// Prints the logs of the controllers.
     Logs(logs::Arguments),
     /// Moves an object from one Kustomization to another without deleting it.
     Move(moving::Arguments),
-    /// Moves objects to the API versions of today, in files or in the cluster.
+    /// Migrates objects to the current API versions, in files or in the cluster.
     Migrate(migrate::Arguments),
     /// Pulls artifacts.
     Pull(artifact::pull::Arguments),
     /// Pushes artifacts.
     Push(artifact::push::Arguments),
-    /// Reconciles an object now and waits for the end.
+    /// Reconciles an object now and waits for the result.
     Reconcile(reconcile::Arguments),
     /// Resumes the reconciliation of objects.
     Resume(resume::Arguments),
     /// Runs the controllers until it is stopped.
     ///
-    /// It installs no definitions; kinds that are not there are served once they appear.
+    /// It installs no CRDs; a kind is served as soon as its CRD exists.
     Serve(Box<serve::Arguments>),
-    /// Counts objects of Flux and names what holds the others up.
+    /// Counts objects of Flux and names the bottleneck.
     Stats(stats::Arguments),
     /// Suspends the reconciliation of objects.
     Suspend(suspend::Arguments),
     /// Tags artifacts.
     Tag(artifact::tag::Arguments),
-    /// Tells where objects come from.
+    /// Traces objects back to their sources.
     Trace(trace::Arguments),
-    /// Prints what a Kustomization or artifact generator has made.
+    /// Prints the inventory of a Kustomization or an artifact generator as a tree.
     Tree(tree::Arguments),
-    /// Removes the controllers and Flux's definitions; what was applied stays.
+    /// Removes the controllers and Flux's CRDs; applied objects stay.
     Uninstall(uninstall::Arguments),
-    /// Prints versions: of this program, and of what runs in the cluster.
+    /// Prints the versions of this program and of the installed controllers.
     Version(version::Arguments),
 }
 

@@ -1,4 +1,4 @@
-//! Whose job it is to fix an object that is not ready: its newest event tells, or else its reason.
+//! The class of an object's failure: from its newest event, or else from its reason.
 
 use std::collections::BTreeMap;
 
@@ -45,13 +45,13 @@ impl Classes {
         Self(events.iter().filter_map(key).collect())
     }
 
-    /// The class of what is wrong with an object; nothing where nothing is, or where nobody knows.
+    /// The class of an object's failure; `None` if it is ready or the class is not known.
     pub(crate) fn of(&self, object: &Value) -> Option<&str> {
         let said = self.said_of(object).map(|(class, _)| class.as_str());
         said.or_else(|| ErrorClass::of_reason(reason(object)?).map(ErrorClass::as_str))
     }
 
-    /// The objects that failed, each with its class; nothing where nobody knows.
+    /// The objects that failed, each with its class; empty if not known.
     pub(crate) fn each(&self, object: &Value) -> Value {
         self.said_of(object).map(|(_, each)| each.clone()).unwrap_or_default()
     }

@@ -13,36 +13,36 @@ use crate::kubeconfig;
 use crate::outcome::Failure;
 use crate::tell;
 
-/// The namespace that Flux lives in unless told otherwise.
+/// The default namespace of Flux.
 const DEFAULT_NAMESPACE: &str = "flux-system";
 
-/// Flux's global flags. Those of kubectl that few people need are not shown.
+/// Flux's global flags. Rare ones of kubectl are hidden.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct Globals {
-    /// The namespace; otherwise FLUX_SYSTEM_NAMESPACE, otherwise flux-system.
+    /// The namespace; by default FLUX_SYSTEM_NAMESPACE or flux-system.
     #[arg(short, long, global = true, value_name = "NAME")]
     namespace: Option<String>,
-    /// Takes the namespace from the kubeconfig's context; also with FLUX_NS_FOLLOWS_KUBE_CONTEXT.
+    /// Uses the namespace of the kubeconfig's context; also with FLUX_NS_FOLLOWS_KUBE_CONTEXT.
     #[arg(long, global = true, hide_short_help = true)]
     ns_follows_kube_context: bool,
-    /// The kubeconfig; otherwise KUBECONFIG, ~/.kube/config or the pod's own account.
+    /// The kubeconfig; by default KUBECONFIG, ~/.kube/config or the pod's own account.
     #[arg(long, global = true, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig.
     #[arg(long, global = true, value_name = "NAME")]
     context: Option<String>,
-    /// How long the command may take.
+    /// The timeout of the command.
     #[arg(long, global = true, value_name = "DURATION", default_value = "5m")]
     timeout: GoDuration,
-    /// Prints the objects that are made.
+    /// Prints the generated objects.
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) verbose: bool,
     #[command(flatten)]
     access: Access,
 }
 
-/// How the cluster is reached, where the kubeconfig does not say it.
+/// Access to the cluster, overriding the kubeconfig.
 #[derive(Debug, Clone, Args)]
 struct Access {
     /// The cluster of the kubeconfig.
@@ -57,16 +57,16 @@ struct Access {
     /// A bearer token for the API server.
     #[arg(long = "token", id = "kube-token", global = true, hide_short_help = true)]
     token: Option<String>,
-    /// Who to act as.
+    /// The user to impersonate.
     #[arg(long = "as", id = "kube-as", global = true, hide_short_help = true)]
     impersonate: Option<String>,
-    /// The groups to act with.
+    /// The groups to impersonate.
     #[arg(long = "as-group", id = "kube-as-group", global = true, hide_short_help = true)]
     groups: Vec<String>,
-    /// The uid to act with.
+    /// The uid to impersonate.
     #[arg(long = "as-uid", id = "kube-as-uid", global = true, hide_short_help = true)]
     uid: Option<String>,
-    /// Does not check the API server's certificate.
+    /// Skips the verification of the API server's certificate.
     #[arg(
         long = "insecure-skip-tls-verify",
         id = "kube-insecure",
@@ -74,7 +74,7 @@ struct Access {
         hide_short_help = true
     )]
     insecure: bool,
-    /// The authority that the API server's certificate is checked with.
+    /// The certificate authority of the API server.
     #[arg(
         long = "certificate-authority",
         id = "kube-authority",
@@ -82,7 +82,7 @@ struct Access {
         hide_short_help = true
     )]
     authority: Option<PathBuf>,
-    /// The client's certificate.
+    /// The client certificate.
     #[arg(
         long = "client-certificate",
         id = "kube-certificate",
@@ -90,10 +90,10 @@ struct Access {
         hide_short_help = true
     )]
     certificate: Option<String>,
-    /// The key of the client's certificate.
+    /// The key of the client certificate.
     #[arg(long = "client-key", id = "kube-key", global = true, hide_short_help = true)]
     key: Option<String>,
-    /// The name that the API server's certificate is checked for.
+    /// The server name in the API server's certificate.
     #[arg(
         long = "tls-server-name",
         id = "kube-server_name",
@@ -101,16 +101,16 @@ struct Access {
         hide_short_help = true
     )]
     server_name: Option<String>,
-    /// Taken for Flux's sake: answers are small.
+    /// Accepted for compatibility with Flux: responses are small.
     #[arg(long = "disable-compression", global = true, hide = true)]
     _disable_compression: bool,
-    /// Taken for Flux's sake: nothing is cached.
+    /// Accepted for compatibility with Flux: there is no cache.
     #[arg(long = "cache-dir", global = true, hide = true)]
     _cache_dir: Option<PathBuf>,
-    /// Taken for Flux's sake: requests are few.
+    /// Accepted for compatibility with Flux: there are few requests.
     #[arg(long = "kube-api-qps", global = true, hide = true)]
     _qps: Option<f32>,
-    /// Taken for Flux's sake: requests are few.
+    /// Accepted for compatibility with Flux: there are few requests.
     #[arg(long = "kube-api-burst", global = true, hide = true)]
     _burst: Option<i64>,
 }

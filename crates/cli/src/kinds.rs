@@ -14,7 +14,7 @@ use sluice_api::crd::{CustomResource as _, Definition};
 pub(crate) use columns::{Column, condition, shorten_digests, text_at};
 pub(crate) use target::{Delete, Export, Get, Reconcile, Resume, Suspend, Target, What};
 
-/// Kinds that are typed behind a common word, as in `get sources git`.
+/// Kinds below a common name, as in `get sources git`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     Source,
@@ -23,7 +23,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// The word, in the plural that `get` has, or in the singular of the other commands.
+    /// The name, in the plural of `get`, or in the singular of the other commands.
     fn word(self, plural: bool) -> &'static str {
         match (self, plural) {
             (Self::Source, true) => "sources",
@@ -47,7 +47,7 @@ pub(crate) enum Verb {
     Reconcile,
 }
 
-/// What tells whether an object is ready.
+/// How the readiness of an object is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readiness {
     /// Its conditions.
@@ -78,7 +78,7 @@ pub(crate) struct Kind {
     /// What tables show between name and readiness.
     pub(crate) columns: &'static [Column],
     shorten: Shorten,
-    /// What tells whether an object is ready.
+    /// How the readiness of an object is determined.
     pub(crate) readiness: Readiness,
     verbs: &'static [Verb],
     /// Whether `export` knows where its credentials are.
@@ -154,7 +154,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
 }
 
-/// The kind that a word means: its name, or any word it is typed as.
+/// The kind with a name or an alias.
 pub(crate) fn worded(word: &str) -> Option<&'static Kind> {
     let typed = |kind: &&Kind| kind.words.contains(&word);
     named(word).or_else(|| KINDS.iter().find(typed))

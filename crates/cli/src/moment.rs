@@ -1,4 +1,4 @@
-//! Moments as Go programs show them to people: in the zone of whoever looks.
+//! Times as Go programs show them to people: in the local time zone.
 
 use std::path::{Path, PathBuf};
 

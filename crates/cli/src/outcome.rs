@@ -12,7 +12,7 @@ use std::process::ExitCode;
 pub(crate) enum Outcome {
     /// Everything is as it should be.
     Fine,
-    /// Something is not, and was told.
+    /// A finding, which was reported.
     Findings,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Failure {
     manner: Manner,
 }
 
-/// Whose way of failing is followed.
+/// The style of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Ours,
@@ -57,7 +57,7 @@ impl Failure {
         Self { message: message.into(), source: None, hint: None, manner: Manner::Flux(1) }
     }
 
-    /// Told as Flux tells it.
+    /// In Flux's style.
     #[must_use]
     pub(crate) fn told_as_flux(mut self) -> Self {
         self.manner = Manner::Flux(1);
@@ -71,7 +71,7 @@ impl Failure {
         self
     }
 
-    /// Told as commands tell it that only we have.
+    /// In the style of our own commands.
     #[must_use]
     pub(crate) fn told_as_ours(mut self) -> Self {
         self.manner = Manner::Ours;
@@ -91,7 +91,7 @@ impl Failure {
     }
 }
 
-/// Ends the program: tells a failure on stderr, the cause chain in one line, the hint below it.
+/// Ends the program: prints a failure on stderr, the cause chain in one line, the hint below it.
 pub(crate) fn report(result: Result<Outcome, Failure>) -> ExitCode {
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! Lines that are told once they are final, and some that are redrawn while they change.
+//! Terminal output: final lines, and live lines that are redrawn.
 //!
 //! On a terminal the live lines are drawn over themselves; in a pipe only final lines are written, one
 //! event a line. Colour carries no meaning alone and is left out with `NO_COLOR` and in pipes.
@@ -48,7 +48,7 @@ impl Screen {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// Whether somebody sees live lines.
+    /// Whether live lines are visible.
     pub(crate) fn is_live(&self) -> bool {
         self.live
     }
@@ -83,7 +83,7 @@ impl Screen {
             text.push('\n');
         }
         let mut stdout = std::io::stdout().lock();
-        // A reader that went away ends the story early; there is nobody to tell.
+        // A closed output ends the command early.
         let _ = stdout.write_all(text.as_bytes());
         let _ = stdout.flush();
     }

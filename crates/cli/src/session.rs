@@ -64,7 +64,7 @@ pub(crate) fn with<T>(
 /// Time is up.
 fn late() -> Failure {
     Failure::flux(DEADLINE)
-        .hint("`sluice check` tells whether the controllers run; --timeout waits longer")
+        .hint("`sluice check` shows whether the controllers run; --timeout waits longer")
 }
 
 /// Runs work that asks no cluster.
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// A refusal, told apart: a kind that is not there is another thing than an object that is not.
+    /// An error, classified: an unknown kind differs from a missing object.
     async fn explain(&self, error: kube::Error, resource: &ApiResource) -> ApiFailure {
         let kube::Error::Api(status) = error else { return ApiFailure::Other(error) };
         let names_object = status.details.as_ref().is_some_and(|details| !details.name.is_empty());

@@ -1,4 +1,4 @@
-//! What a person is told: data on stdout, progress on stderr behind Flux's marks.
+//! Output for people: data on stdout, progress on stderr with Flux's marks.
 
 use std::io::{ErrorKind, Write as _};
 
@@ -43,7 +43,7 @@ fn line(mark: &str, text: &str) {
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // Whoever read it has seen enough.
+        // The reader closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::caused("cannot write to stdout", error)),
         Ok(()) => Ok(()),

@@ -91,7 +91,7 @@ async fn story(cluster: Cluster, client: Client, pace: Duration, troubles: (Dura
         let controller = Controller::new(api.clone(), config);
         (controller.store(), controller)
     };
-    // kube's controller drops an object whose event arrives in the middle of a relist, before its own
+    // kube's controller drops an object if its event arrives in the middle of a relist, before its own
     // reflector has it. So all objects are reconciled again now and then, as controllers do anyway;
     // the comparison with the reflector below shows that the watch itself missed nothing.
     let resync = futures::stream::unfold((), |()| async {

@@ -1,4 +1,4 @@
-//! Builds as a caller sees them: what is told when they fail, what is read, what does not hang on threads.
+//! Builds as a caller sees them: errors, files that are read, results that do not depend on threads.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

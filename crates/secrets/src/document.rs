@@ -95,7 +95,7 @@ pub enum Tampering {
     #[error("it has {0}, which sops does not write there")]
     Foreign(&'static str),
     /// It consists of parts of several documents, or is in a form that SOPS does not write; no MAC covers it.
-    #[error("its values are not those of a file whose MAC was verified")]
+    #[error("its values are not those of a file with a verified MAC")]
     Unverified,
     /// A wrong MAC. The hashes are not shown: the hash of a short value reveals it.
     #[error("the MAC is that of other values")]

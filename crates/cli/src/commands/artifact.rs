@@ -1,7 +1,6 @@
-//! Artifacts in registries, with Flux's arguments: `sluice push|pull|list|tag|diff|build artifact`.
+//! Artifact commands with Flux's arguments: `sluice push|pull|list|tag|diff|build artifact`.
 //!
-//! One file each; what they share is here and in `registry.rs` (who we are) and `local.rs` (what is on the
-//! disk).
+//! One file each; shared parts are here, in `registry.rs` (credentials) and in `local.rs` (local files).
 
 pub(crate) mod build;
 pub(crate) mod diff;
@@ -14,7 +13,7 @@ pub(crate) mod tag;
 
 use clap::ValueEnum;
 
-/// Who issues the credentials for a registry.
+/// The provider of a registry's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Provider {
     /// Docker's configuration, or `--creds`.
@@ -27,17 +26,17 @@ pub(crate) enum Provider {
     Gcp,
 }
 
-/// How a registry is opened.
+/// Access to a registry.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Login {
-    /// `<username>:<password>` or a token for the registry; otherwise Docker's configuration is read.
+    /// `<username>:<password>` or a token for the registry; by default Docker's configuration is used.
     #[arg(long, value_name = "CREDENTIALS", default_value = "", hide_default_value = true)]
     creds: String,
-    /// Who issues the credentials.
+    /// Provider of the credentials.
     #[arg(long, value_enum, default_value = "generic")]
     provider: Provider,
-    /// Hosts that may issue tokens for registries, such as registry.example.com=auth.example.com. Those of a
-    /// registry itself and of the usual public registries need no mention.
+    /// Token servers of registries, such as registry.example.com=auth.example.com. The registry's own host and
+    /// those of common public registries are allowed by default.
     #[arg(long, value_delimiter = ',', value_name = "PAIRS")]
     registry_token_realms: Vec<String>,
 }

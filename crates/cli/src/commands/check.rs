@@ -1,5 +1,5 @@
-//! `sluice check`: whether a cluster can be installed on, whether what is installed is well, and
-//! with `--cluster` whether a cluster is ready to join.
+//! `sluice check`: checks the prerequisites of an installation, the installed controllers, and with `--cluster` whether
+//! a cluster is ready to join.
 
 mod findings;
 mod joining;
@@ -25,31 +25,31 @@ use findings::{Area, Findings, Verdict};
 /// The versions of Kubernetes that Flux 2.9 supports.
 const KUBERNETES: &str = ">=1.33.0-0";
 
-/// What is checked.
+/// What to check.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 With --cluster PATH, a directory, it looks whether the cluster is ready for the Flux objects in it:
 controllers, sources, ConfigMaps and Secrets, dependencies, routes, and one reconciliation of all.
 Anything but a path after --cluster is the cluster of the kubeconfig, as elsewhere.")]
 pub(crate) struct Arguments {
-    /// Only looks whether the cluster can be installed on.
+    /// Checks only the prerequisites of an installation.
     #[arg(long)]
     pre: bool,
-    /// Prints the findings as data.
+    /// Prints the findings as JSON or YAML.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Output>,
-    /// Taken for Flux's sake: all controllers that are there are checked.
+    /// Accepted for compatibility with Flux: all installed controllers are checked.
     #[arg(long, value_delimiter = ',', hide = true)]
     components: Vec<String>,
-    /// Taken for Flux's sake: all controllers that are there are checked.
+    /// Accepted for compatibility with Flux: all installed controllers are checked.
     #[arg(long, value_delimiter = ',', hide = true)]
     components_extra: Vec<String>,
-    /// How often controllers that are not ready are looked at again.
+    /// The interval of checking controllers that are not ready.
     #[arg(long, default_value = "5s", value_name = "DURATION")]
     poll_interval: GoDuration,
 }
 
-/// How findings are printed.
+/// The output format of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
     Table,

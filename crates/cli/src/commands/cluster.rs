@@ -24,25 +24,25 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serves a fresh cluster until it is stopped.
+    /// Serves a fresh embedded cluster until it is stopped.
     ///
-    /// It is bare Kubernetes: no custom resources, nothing installed. Nodes and workloads are
-    /// simulated. One line on stdout says that it is ready.
+    /// It is plain Kubernetes: no custom resources, nothing installed. Nodes and workloads are simulated. It prints
+    /// one line on stdout when it is ready.
     Serve(Serve),
 }
 
 #[derive(Debug, clap::Args)]
 struct Serve {
-    /// Where to listen; a loopback address, port 0 takes a free one.
+    /// The address to listen on: a loopback address; port 0 takes a free port.
     #[arg(long, value_name = "A", default_value = "127.0.0.1:0")]
     addr: SocketAddr,
-    /// The kubeconfig to write; whoever reads it is administrator.
+    /// The kubeconfig to write; it has the administrator's token.
     #[arg(long, value_name = "F")]
     kubeconfig: PathBuf,
-    /// The source of all chance in the cluster: uids, names, delays.
+    /// The seed of uids, names and delays.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How much faster than in life simulated delays pass.
+    /// The factor by which simulated delays are shorter than real ones.
     #[arg(long, default_value_t = 1.0)]
     speed: f64,
     /// Whether the simulated nodes run pods; without them pods stay pending.
@@ -54,7 +54,7 @@ struct Serve {
     /// MiB after which the audit log is rotated.
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     audit_log_maxsize: u64,
-    /// How many rotated audit logs are kept.
+    /// The number of rotated audit logs that are kept.
     #[arg(long, default_value_t = 3, value_name = "N")]
     audit_log_maxbackup: usize,
 }
@@ -127,7 +127,7 @@ pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
-        // What is left of it helps nobody.
+        // A partial file is of no use.
         let _ = std::fs::remove_file(&beside);
     }
     written
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// Another user of the machine who was there first neither reads the token nor has it written elsewhere.
+    /// Another user of the machine can neither read the token nor redirect it by creating the file first.
     #[test]
     fn a_kubeconfig_is_never_written_into_what_was_there() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `sluice completion`: what teaches a shell our commands.
+//! `sluice completion`: completion scripts for shells.
 
 use clap::{CommandFactory as _, ValueEnum};
 use clap_complete::Shell;

@@ -7,7 +7,7 @@ use crate::outcome::{Failure, Outcome};
 /// Prints the CRDs as YAML documents.
 pub(crate) fn run() -> Result<Outcome, Failure> {
     match write(&mut std::io::stdout().lock()) {
-        // Whoever read them has seen enough.
+        // The reader closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Outcome::Fine),
         Err(error) => Err(Failure::caused("cannot write the CRDs", error)),
         Ok(()) => Ok(Outcome::Fine),

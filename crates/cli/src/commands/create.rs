@@ -1,4 +1,4 @@
-//! `sluice create`: objects of Flux from flags, applied, or printed with --export.
+//! `sluice create`: creates objects of Flux from flags, or prints them with --export.
 
 mod address;
 mod kustomization;
@@ -15,7 +15,7 @@ use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 use made::Maker;
 
-/// Makes objects of Flux, or changes them.
+/// Creates or updates objects of Flux.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -24,13 +24,13 @@ pub(crate) struct Arguments {
     how: How,
 }
 
-/// What all of them take.
+/// The flags of all kinds.
 #[derive(Debug, clap::Args)]
 struct How {
-    /// How often to reconcile.
+    /// The interval of reconciliations.
     #[arg(long, global = true, default_value = "1m", value_name = "DURATION")]
     interval: GoDuration,
-    /// Prints the object as YAML, and asks no cluster.
+    /// Prints the object as YAML, without a cluster.
     #[arg(long, global = true)]
     export: bool,
     /// Labels, as NAME=VALUE.
@@ -40,15 +40,15 @@ struct How {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Makes a source.
+    /// Creates a source.
     #[command(subcommand)]
     Source(source::Source),
-    /// Makes a Kustomization.
+    /// Creates a Kustomization.
     #[command(alias = "ks")]
     Kustomization(kustomization::Arguments),
-    /// Makes a tenant: namespaces, a service account and its rights in them.
+    /// Creates a tenant: namespaces, a service account and its rights in them.
     Tenant(tenant::Arguments),
-    /// Makes a secret in the form that sources read.
+    /// Creates a secret for a source.
     #[command(subcommand)]
     Secret(secret::Secret),
 }

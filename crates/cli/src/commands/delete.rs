@@ -1,4 +1,4 @@
-//! `sluice delete`: objects of Flux, one at a time and after a question.
+//! `sluice delete`: deletes objects of Flux, one at a time, after a confirmation.
 
 use crate::ask::confirmed;
 use crate::globals::Globals;
@@ -12,7 +12,7 @@ use crate::tell;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     target: Target<Delete>,
-    /// Does not ask.
+    /// Does not ask for confirmation.
     #[arg(short, long, global = true)]
     silent: bool,
 }

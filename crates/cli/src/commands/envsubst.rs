@@ -1,4 +1,4 @@
-//! `sluice envsubst`: variables of the environment in what is piped through, as Flux substitutes them.
+//! `sluice envsubst`: substitutes variables of the environment in standard input, as Flux does.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, Write as _};
@@ -7,10 +7,10 @@ use sluice_kustomize::flux::{Missing, Template};
 
 use crate::outcome::{Failure, Outcome};
 
-/// Replaces variables in what comes in with those of the environment.
+/// Substitutes variables in standard input by those of the environment.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Refuses variables that have neither value nor default.
+    /// Fails for variables without a value and a default.
     #[arg(long)]
     strict: bool,
 }

@@ -24,16 +24,16 @@ pub(crate) struct Arguments {
     /// Events of all namespaces.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Prints events as they come.
+    /// Prints new events as they come.
     #[arg(short, long)]
     watch: bool,
-    /// Only events of a kind or an object, and of what it is made from.
+    /// Only events of a kind or an object, and of its sources.
     #[arg(long = "for", value_name = "KIND[/NAME]")]
     about: Option<String>,
     /// Only events of these types: Normal, Warning.
     #[arg(long, value_delimiter = ',', value_name = "TYPES")]
     types: Vec<String>,
-    /// How events are printed.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     output: Output,
 }

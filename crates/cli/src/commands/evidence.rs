@@ -1,4 +1,4 @@
-//! `sluice evidence`: what is known about what runs, as one JSON document for an archive or an auditor.
+//! `sluice evidence`: the evidence of what was applied, as one JSON document for an archive or an auditor.
 
 use serde_json::{Value, json};
 

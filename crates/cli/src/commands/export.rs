@@ -1,4 +1,4 @@
-//! `sluice export`: objects as one would write them into a repository.
+//! `sluice export`: prints objects as manifests for a repository.
 
 use kube::api::ListParams;
 use kube::discovery::ApiResource;
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     /// All objects of the kind in the namespace.
     #[arg(long, global = true)]
     all: bool,
-    /// The secrets of sources, too.
+    /// Includes the secrets of sources.
     #[arg(long, global = true)]
     with_credentials: bool,
 }

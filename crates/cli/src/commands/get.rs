@@ -31,10 +31,10 @@ struct How {
     /// Objects of all namespaces.
     #[arg(short = 'A', long, global = true)]
     all_namespaces: bool,
-    /// Leaves the headings out.
+    /// Omits the headings.
     #[arg(long, global = true)]
     no_header: bool,
-    /// Goes on to print changes.
+    /// Watches for changes.
     #[arg(short, long, global = true)]
     watch: bool,
     /// Only objects with a condition, such as ready=false or ready!=true.
@@ -43,10 +43,10 @@ struct How {
     /// Only objects with these labels.
     #[arg(short, long, global = true, value_name = "SELECTOR")]
     label_selector: Option<String>,
-    /// What a Kustomization or HelmRelease is made from, too.
+    /// Includes the sources of a Kustomization or HelmRelease.
     #[arg(long, global = true)]
     show_source: bool,
-    /// How objects are printed; wide shows whose job it is to fix what fails, ages, and since when and why an object is suspended.
+    /// The output format; wide shows the class of failures, ages, and since when and why an object is suspended.
     #[arg(short, long, global = true, value_enum, default_value_t = Output::Table)]
     output: Output,
 }
@@ -182,7 +182,7 @@ fn select(kind: &Kind, mut objects: Vec<Value>, how: &How) -> Result<Vec<Value>,
     Ok(objects)
 }
 
-/// Whose job it is to fix what is not ready, where that is shown.
+/// The class of failures, if it is shown.
 async fn classes(session: &Session, objects: &[Value], how: &How) -> Classes {
     let namespace = (!how.all_namespaces).then_some(session.namespace.as_str());
     match how.output {
@@ -253,7 +253,7 @@ fn written(mut objects: Vec<Value>, single: bool, output: Output) -> String {
     }
 }
 
-/// Takes out who owns which field, as kubectl does.
+/// Removes managed fields, as kubectl does.
 pub(crate) fn drop_bookkeeping(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

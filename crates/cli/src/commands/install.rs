@@ -1,9 +1,8 @@
-//! `sluice install`: the controllers, on a cluster or as YAML.
+//! `sluice install`: installs the controllers, or prints their manifests.
 //!
-//! Names, labels and the order of arguments are Flux's, so that `flux check`, `flux logs`, patches
-//! of a `flux-system` folder and dashboards find what they know. What differs is who runs: one
-//! image, in one Deployment (`single`) or in two (`split`), of which the one that fetches has no
-//! rights on the cluster.
+//! Names, labels and the order of arguments are Flux's, so that `flux check`, `flux logs`, patches of a `flux-system`
+//! folder and dashboards work. The layout differs: one image, in one Deployment (`single`) or in two (`split`); in the
+//! latter, the one that fetches has no rights on the cluster.
 
 mod accounts;
 mod apply;
@@ -23,14 +22,14 @@ pub(crate) use apply::Installed;
 use plan::Plan;
 pub(crate) use plan::{PART_OF, Profile, VERSION};
 
-/// Which controllers are installed, and how.
+/// The controllers to install, and their options.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Writes the manifests to stdout instead of applying them.
+    /// Prints the manifests and applies nothing.
     #[arg(long)]
     export: bool,
-    /// How the controllers are run: split has one Deployment that fetches, without rights on the
-    /// cluster, and one that applies; single has one for everything.
+    /// The layout of the controllers: split has one Deployment that fetches, without rights on the cluster, and
+    /// one that applies; single has one for everything.
     #[arg(long, value_enum, default_value = "split", value_name = "PROFILE")]
     profile: Profile,
     /// The image of the controllers.
@@ -44,44 +43,44 @@ pub(crate) struct Arguments {
         value_name = "NAMES"
     )]
     components: Vec<String>,
-    /// More controllers, by Flux's names.
+    /// Additional controllers, by Flux's names.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     components_extra: Vec<String>,
-    /// Denies access to the controllers from other namespaces.
+    /// Adds network policies that deny access from other namespaces.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     network_policy: bool,
-    /// Watches all namespaces, not only the one that is installed into.
+    /// Watches all namespaces, not only that of the installation.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     watch_all_namespaces: bool,
-    /// Locks tenants in: Kustomizations act as the account that they name, or as `default` of their namespace, never as
-    /// the controllers, which are no administrators then; references across namespaces and remote bases are refused.
+    /// Lock-down for tenants: Kustomizations impersonate the service account that they name, or `default` of their
+    /// namespace, never the controllers, which are not cluster admins then; cross-namespace references and remote bases are denied.
     #[arg(long)]
     lockdown: bool,
-    /// Lets objects name service accounts that clouds and other clusters know: opens the feature gate
-    /// ObjectLevelWorkloadIdentity, and gives the controllers the right to ask for tokens of accounts.
+    /// Lets objects name service accounts for clouds and other clusters: enables the feature gate
+    /// ObjectLevelWorkloadIdentity, and lets the controllers request tokens of service accounts.
     #[arg(long)]
     workload_identity: bool,
-    /// What is logged.
+    /// The log level.
     #[arg(long, value_enum, default_value = "info", value_name = "LEVEL")]
     log_level: LogLevel,
     /// Keys of taints that the pods tolerate.
     #[arg(long, value_delimiter = ',', value_name = "KEYS")]
     toleration_keys: Vec<String>,
-    /// The cluster's own domain.
+    /// The domain of the cluster.
     #[arg(long, default_value = "cluster.local", value_name = "DOMAIN")]
     cluster_domain: String,
-    /// A Secret of type dockerconfigjson that the image is pulled with.
+    /// The image pull secret, of type dockerconfigjson.
     #[arg(long, value_name = "NAME")]
     image_pull_secret: Option<String>,
-    /// Where events are posted to, such as upstream's notification-controller beside these.
+    /// The URL of the notification controller that events are posted to.
     #[arg(long, default_value = "", value_name = "URL")]
     events_addr: String,
-    /// Takes over what another tool has installed, without asking.
+    /// Takes over an installation of another tool without asking.
     #[arg(long)]
     force: bool,
 }
 
-/// Flux's levels.
+/// Flux's log levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
     Debug,

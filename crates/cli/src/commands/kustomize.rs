@@ -1,4 +1,4 @@
-//! `sluice kustomize build`: the objects of a kustomization, as kustomize prints them.
+//! `sluice kustomize build`: prints the objects of a kustomization, like kustomize.
 
 mod disk;
 mod report;
@@ -35,24 +35,24 @@ struct BuildArguments {
     /// The directory with the kustomization file.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Where the objects go: a file, a directory that is there (one file for each object), or `-`.
+    /// The output: a file, an existing directory (one file for each object), or `-`.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Which files a kustomization may name.
+    /// The files that a kustomization may refer to.
     #[arg(long, value_enum, default_value_t = Restrictor::RootOnly, value_name = "WHICH")]
     load_restrictor: Restrictor,
     /// The order of the objects, unless the kustomization has `sortOptions`.
     #[arg(long, value_enum, value_name = "ORDER")]
     reorder: Option<Order>,
-    /// Adds the label app.kubernetes.io/managed-by; better asked for in `buildMetadata`.
+    /// Adds the label app.kubernetes.io/managed-by; prefer `buildMetadata`.
     #[arg(long)]
     enable_managedby_label: bool,
-    /// Merges lists of custom resources by the keys that their CRDs in the build name; kustomize
-    /// replaces such lists.
+    /// Merges lists of custom resources by the keys in their CRDs of the build; kustomize replaces such
+    /// lists.
     #[arg(long)]
     crd_merge_keys: bool,
-    /// Private hosts that remote bases may name: a name, *.domain, an address or a block of addresses, with :port
-    /// if need be.
+    /// Private hosts that remote bases may use: a name, *.domain, an address or a network, with an optional
+    /// :port.
     #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
     allow_content_hosts: Vec<HostPattern>,
     #[command(flatten)]
@@ -63,10 +63,10 @@ struct BuildArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Restrictor {
-    /// Those in and below its own directory.
+    /// Files in and below its own directory.
     #[value(name = "LoadRestrictionsRootOnly")]
     RootOnly,
-    /// All.
+    /// All files.
     #[value(name = "LoadRestrictionsNone")]
     None,
 }
@@ -75,7 +75,7 @@ enum Restrictor {
 enum Order {
     /// By kind and name: namespaces first, webhooks last.
     Legacy,
-    /// As they were read and made.
+    /// In the order of accumulation.
     None,
 }
 
@@ -93,7 +93,7 @@ struct Refused {
     network: bool,
 }
 
-/// Flags of kustomize that only mean something together with plugins; scripts pass them.
+/// Flags of kustomize that are only for plugins; scripts pass them.
 #[derive(Debug, Args)]
 struct Ignored {
     #[arg(long, hide = true)]
@@ -198,7 +198,7 @@ fn write(build: &Build, output: Option<&Path>) -> Result<(), Failure> {
             let written =
                 stdout.write_all(build.to_yaml().as_bytes()).and_then(|()| stdout.flush());
             match written {
-                // Whoever read has seen enough.
+                // The reader closed the pipe.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
                 written => {
                     written.map_err(|error| Failure::caused("cannot write the objects", error))

@@ -1,4 +1,4 @@
-//! `sluice logs`: what Flux's controllers log, one readable line each.
+//! `sluice logs`: prints the logs of the controllers, one readable line each.
 
 mod entry;
 mod pods;
@@ -16,7 +16,7 @@ use crate::session::{self, Session};
 use crate::tell;
 use entry::{Entry, Filter};
 
-/// Prints what the controllers log.
+/// Prints the logs of the controllers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Only lines of a level.
@@ -28,13 +28,13 @@ pub(crate) struct Arguments {
     /// Only lines about objects with a name.
     #[arg(long)]
     name: Option<String>,
-    /// Goes on to print lines as they are written.
+    /// Prints new lines as they are written.
     #[arg(short, long)]
     follow: bool,
-    /// How many of the last lines are read.
+    /// The number of last lines to read.
     #[arg(long, default_value_t = -1, allow_negative_numbers = true, value_name = "LINES")]
     tail: i64,
-    /// Where the controllers run.
+    /// The namespace of the controllers.
     #[arg(long, default_value = "flux-system", value_name = "NAME")]
     flux_namespace: String,
     /// Lines about objects of all namespaces.
@@ -43,10 +43,10 @@ pub(crate) struct Arguments {
     /// Only lines newer than a duration.
     #[arg(long, value_name = "DURATION")]
     since: Option<GoDuration>,
-    /// Only lines after a moment (RFC 3339).
+    /// Only lines after a time (RFC 3339).
     #[arg(long, value_name = "TIME")]
     since_time: Option<String>,
-    /// Arguments, which Flux refuses in its own words.
+    /// Arguments, which are an error as in Flux.
     #[arg(hide = true)]
     rest: Vec<String>,
 }

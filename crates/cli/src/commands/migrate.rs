@@ -1,4 +1,4 @@
-//! `sluice migrate`: old API versions of Flux's kinds, in files or in the cluster's storage.
+//! `sluice migrate`: migrates old API versions of Flux's kinds, in files or in the cluster's storage.
 
 mod files;
 mod stored;
@@ -9,13 +9,13 @@ use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 use crate::session;
 
-/// Moves objects to the API versions of today: in files with -f, in the cluster's storage without.
+/// Migrates objects to the current API versions: in files with -f, in the cluster's storage without.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The directory, or the file, with the manifests.
+    /// The directory or file with the manifests.
     #[arg(short = 'f', long, value_name = "PATH")]
     path: Option<PathBuf>,
-    /// The endings of files that are looked at.
+    /// The extensions of files to migrate.
     #[arg(
         short,
         long,
@@ -24,13 +24,13 @@ pub(crate) struct Arguments {
         value_name = "ENDINGS"
     )]
     extensions: Vec<String>,
-    /// The minor version of Flux to move to; the newest if it is not given.
+    /// The minor version of Flux to migrate to; the latest by default.
     #[arg(short = 'v', long, value_name = "VERSION")]
     version: Option<String>,
-    /// Does not ask.
+    /// Does not ask for confirmation.
     #[arg(short, long)]
     yes: bool,
-    /// Says what would change, and changes nothing.
+    /// Prints what would change, and changes nothing.
     #[arg(long)]
     dry_run: bool,
 }

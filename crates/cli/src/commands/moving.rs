@@ -1,7 +1,7 @@
-//! `sluice move`: an object goes from one Kustomization to another across commits, and is never deleted.
+//! `sluice move`: moves an object from one Kustomization to another across commits, without deleting it.
 //!
-//! The work is in `sluice_controllers::moving`; here are the words. It can be stopped at any time and run
-//! again: it goes on from where things are.
+//! The logic is in `sluice_controllers::moving`; this file prints. The command can be stopped at any time and run again:
+//! it continues from the current state.
 
 use std::fmt::Write as _;
 
@@ -15,23 +15,23 @@ use crate::tell;
 
 /// Moves an object from one Kustomization to another without deleting it.
 ///
-/// Within one commit this needs no command. Across commits the object is marked first, so that nobody prunes
-/// it; then it waits until the old owner has let go and the new one has taken it, checks that it is still the same
-/// object, and takes the mark away.
+/// Within one commit this needs no command. Across commits the command marks the object first, so that it is not
+/// pruned; then it waits until the old owner has released it and the new one has applied it, checks that it is still
+/// the same object, and removes the mark.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The object: KIND/NAME or KIND/NAMESPACE/NAME.
     object: String,
-    /// The Kustomization that has it: ks/NAME or ks/NAMESPACE/NAME.
+    /// The Kustomization that owns it: ks/NAME or ks/NAMESPACE/NAME.
     #[arg(long, value_name = "KUSTOMIZATION")]
     from: String,
-    /// The Kustomization that is to have it.
+    /// The Kustomization that should own it.
     #[arg(long, value_name = "KUSTOMIZATION")]
     to: String,
-    /// Only prints the plan, and how far it has come.
+    /// Prints the plan and its progress, and changes nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Gives the move up: takes the mark away while the old owner still has the object.
+    /// Aborts the move: removes the mark while the old owner still has the object.
     #[arg(long, conflicts_with = "dry_run")]
     abort: bool,
 }
@@ -102,7 +102,7 @@ async fn work(session: &Session, moving: &Move, arguments: &Arguments) -> Result
     }
     if !seen.is_marked && !seen.has_moved() {
         moving.mark(client, &seen).await.map_err(told)?;
-        tell::success(&format!("{} is marked: nobody prunes it", name(moving)));
+        tell::success(&format!("{} is marked: it will not be pruned", name(moving)));
     }
     let mut last = None;
     let moved = session
@@ -136,7 +136,7 @@ async fn work(session: &Session, moving: &Move, arguments: &Arguments) -> Result
 async fn abort(session: &Session, moving: &Move, seen: &Progress) -> Result<Outcome, Failure> {
     if seen.has_left && !seen.has_arrived {
         return Err(Failure::new(format!(
-            "{} is nobody's now, and would be without its mark",
+            "{} has no owner now, and would stay without one if its mark were removed",
             name(moving)
         ))
         .hint(format!("put it back where {} has it, or go on", moving.from)));
@@ -164,7 +164,7 @@ fn waits(moving: &Move, seen: &Progress) {
 /// The steps, each with whether it is done.
 fn plan(moving: &Move, seen: &Progress) -> String {
     let steps = [
-        (seen.is_marked || seen.is_done(), "mark it, so that nobody prunes it".to_owned()),
+        (seen.is_marked || seen.is_done(), "mark it, so that it is not pruned".to_owned()),
         (seen.has_left, format!("take it out of {} ({}), by a commit", seen.source, moving.from)),
         (seen.has_arrived, format!("put it into {} ({}), by a commit", seen.target, moving.to)),
         (seen.is_done(), "check that it is the same object, and take the mark away".to_owned()),

@@ -1,4 +1,4 @@
-//! `sluice reconcile`: asks for a reconciliation now, and waits for it.
+//! `sluice reconcile`: requests a reconciliation, and waits for it.
 
 use serde_json::{Map, Value, json};
 use sluice_api::names::annotations::{FORCE_AT, REQUESTED_AT, RESET_AT};
@@ -9,7 +9,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::session::{self, Session};
 use crate::{readiness, tell};
 
-/// Reconciles an object now and waits for the end.
+/// Reconciles an object now and waits for the result.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -17,10 +17,10 @@ pub(crate) struct Arguments {
     /// Reconciles the source first.
     #[arg(long, global = true)]
     with_source: bool,
-    /// Installs or upgrades a HelmRelease once, whatever its state.
+    /// Forces one install or upgrade of a HelmRelease.
     #[arg(long, global = true)]
     force: bool,
-    /// Forgets how often a HelmRelease has failed.
+    /// Resets the failure counts of a HelmRelease.
     #[arg(long, global = true)]
     reset: bool,
 }

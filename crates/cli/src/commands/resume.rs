@@ -1,4 +1,4 @@
-//! `sluice resume`: objects that are reconciled again.
+//! `sluice resume`: resumes the reconciliation of objects.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// All objects of the kind in the namespace.
     #[arg(long, global = true)]
     all: bool,
-    /// Waits until the objects are reconciled; without it only a single object is waited for.
+    /// Waits until the objects are reconciled; by default only for a single object.
     #[arg(
         long,
         global = true,
@@ -109,7 +109,7 @@ fn resumption(object: &Value) -> Value {
     patch
 }
 
-/// Waits for all at once, then tells how each ended, by name.
+/// Waits for all objects, then prints the result of each, by name.
 async fn wait(session: &Session, kind: &Kind, names: &[String]) -> Result<(), Failure> {
     let one = async |name: &String| {
         tell::waiting(&format!("waiting for {} reconciliation", kind.name()));

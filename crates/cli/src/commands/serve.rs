@@ -1,4 +1,4 @@
-//! `sluice serve`: the controllers, against whatever cluster the kubeconfig or the pod's account reaches.
+//! `sluice serve`: runs the controllers, on the cluster of the kubeconfig or of the pod.
 
 mod applying;
 #[cfg(test)]
@@ -67,7 +67,7 @@ const NAMESPACE: &str = "flux-system";
 /// How often the cluster is asked whether it is there, at first.
 const GREETING: Duration = Duration::from_secs(1);
 
-/// After so many questions it is told again that nobody answers.
+/// The number of attempts after which the missing answer is reported again.
 const REMINDER: u32 = 30;
 
 /// How long an orderly end may take: passes that end by themselves, and leases that are let go.
@@ -120,7 +120,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     });
     let makers = [Controller::Source, Controller::Watcher];
     let makes_artifacts = makers.iter().any(|maker| controllers.contains(maker));
-    // Who only applies serves no artifacts: another process does, and may have the port.
+    // A process that only applies serves no artifacts: another one does, and may have the port.
     let (bound, serving): (SocketAddr, Serving) = if makes_artifacts {
         let server = ArtifactServer::new(Arc::clone(&store));
         let (bound, serving) = server.listen(address).await.map_err(|error| {

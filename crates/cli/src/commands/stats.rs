@@ -1,4 +1,4 @@
-//! `sluice stats`: how many objects of each kind run, fail and stand still, and what holds the rest up.
+//! `sluice stats`: counts the running, failing and suspended objects of each kind, and names the bottleneck.
 
 mod bottleneck;
 
@@ -13,13 +13,13 @@ use crate::outcome::{Failure, Outcome};
 use crate::session::{self, Session};
 use crate::{table, tell};
 
-/// Counts objects of Flux and names what holds the others up.
+/// Counts objects of Flux and names the bottleneck.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Objects of all namespaces.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// How the counts are printed.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     output: Output,
 }

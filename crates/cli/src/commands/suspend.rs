@@ -1,4 +1,4 @@
-//! `sluice suspend`: objects that are left alone for a while, and who wanted that, and why.
+//! `sluice suspend`: suspends the reconciliation of objects, and records by whom and why.
 
 mod record;
 
@@ -28,16 +28,16 @@ pub(crate) struct Arguments {
     why: Why,
 }
 
-/// What is written down with a suspension.
+/// What is recorded with a suspension.
 #[derive(Debug, clap::Args)]
 struct Why {
-    /// Why it is suspended; `get -o wide` shows it.
+    /// The reason; `get -o wide` shows it.
     #[arg(long, global = true, value_name = "TEXT")]
     reason: Option<String>,
-    /// Until when: a moment such as 2026-08-19T12:00:00Z, or a duration from now such as 4h.
+    /// The end: a time such as 2026-08-19T12:00:00Z, or a duration from now such as 4h.
     #[arg(long, global = true, value_name = "WHEN")]
     until: Option<String>,
-    /// The ticket that it belongs to.
+    /// The ticket.
     #[arg(long, global = true, value_name = "ID")]
     ticket: Option<String>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     let suspended =
         session::with(globals, async |session| suspend(session, kind, arguments).await)?;
     if suspended > 0 && !arguments.why.is_given() {
-        tell::warning("nobody will know why: say it with --reason, --until and --ticket");
+        tell::warning("no reason is recorded: give one with --reason, --until and --ticket");
     }
     Ok(Outcome::Fine)
 }

@@ -1,4 +1,4 @@
-//! `sluice trace`: where an object comes from, through the Kustomization or HelmRelease that made it.
+//! `sluice trace`: traces an object back to its source, through the Kustomization or HelmRelease that owns it.
 
 mod made_by;
 mod report;
@@ -9,7 +9,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::session::{self, Session};
 use crate::tell;
 
-/// Tells where objects come from.
+/// Traces objects back to their sources.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// `KIND NAME…`, or `KIND/NAME…`.

@@ -1,4 +1,4 @@
-//! `sluice tree`: what a Kustomization or an artifact generator has made, and what that has made.
+//! `sluice tree`: prints the inventory of a Kustomization or an artifact generator, recursively.
 
 mod helm;
 mod node;
@@ -14,7 +14,7 @@ use crate::session::{self, Session};
 use crate::tell;
 use node::Node;
 
-/// Prints what objects have made.
+/// Prints the inventory of objects as a tree.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -46,7 +46,7 @@ struct OfKustomization {
     /// Only objects of Flux.
     #[arg(long)]
     compact: bool,
-    /// How the tree is printed.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     output: Output,
 }
@@ -55,7 +55,7 @@ struct OfKustomization {
 struct OfGenerator {
     /// The artifact generator.
     name: Option<String>,
-    /// How the tree is printed.
+    /// The output format.
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     output: Output,
 }

@@ -1,5 +1,5 @@
-//! `sluice uninstall`: the controllers, the finalizers of Flux's objects, the definitions and the
-//! namespace go; what was applied stays.
+//! `sluice uninstall`: removes the controllers, the finalizers of Flux's objects, the CRDs and the namespace; applied
+//! objects stay.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Service, ServiceAccount};
@@ -19,16 +19,16 @@ use crate::outcome::{Failure, Outcome};
 use crate::session::{self, Session};
 use crate::tell;
 
-/// What is removed.
+/// What to remove.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Leaves the namespace.
+    /// Keeps the namespace.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false, action = clap::ArgAction::Set, value_name = "BOOL")]
     keep_namespace: bool,
-    /// Only says what would be removed.
+    /// Prints what would be removed, and removes nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Does not ask.
+    /// Does not ask for confirmation.
     #[arg(short, long)]
     silent: bool,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     })
 }
 
-/// Asks a person. Whoever cannot answer has not agreed.
+/// Asks for confirmation. Without a terminal it is denied.
 fn confirm(found: &Installed) -> Result<(), Failure> {
     let what = if found.is_managed_elsewhere() {
         format!("delete Flux, which {} manages, and its CRDs", found.managed_by)
@@ -73,7 +73,7 @@ fn confirm(found: &Installed) -> Result<(), Failure> {
     Err(Failure::flux("aborting").hint("--silent does it without asking"))
 }
 
-/// Removes, or only says so. What cannot be removed is told, and the rest goes on.
+/// Removes objects, or only prints them. Failures are reported, and the rest continues.
 struct Removal<'a> {
     session: &'a Session,
     dry_run: bool,

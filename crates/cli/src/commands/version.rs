@@ -1,4 +1,4 @@
-//! `sluice version`: this program, the Flux it follows, and what runs in the cluster.
+//! `sluice version`: the versions of this program, of the Flux it follows, and of the installed controllers.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::session::{self, Session};
 use crate::tell;
 
-/// The version of Flux whose behaviour this program follows.
+/// The version of Flux that this program follows.
 pub(crate) const FLUX: &str = "v2.9.5";
 
 /// The label of everything that belongs to Flux.
@@ -24,10 +24,10 @@ pub(crate) const PART_OF_FLUX: &str = "app.kubernetes.io/part-of=flux";
 /// Prints versions.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Only this program's.
+    /// Prints only the version of this program.
     #[arg(long)]
     client: bool,
-    /// How they are printed: yaml or json.
+    /// The output format: yaml or json.
     #[arg(short, long, default_value = "yaml", value_name = "FORMAT")]
     output: String,
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Fields whose Go type is a pointer, so that `false` says something.
+/// Fields with a pointer as their Go type, so that `false` differs from absent.
 const POINTERS: &[&str] = &["persistentClient", "ignoreTestFailures", "remediateLastFailure"];
 
 /// Fields that hold what people wrote, whatever it is.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::kinds::text_at;
 use crate::outcome::Failure;
 
-/// A resource as discovery tells it.
+/// A resource in discovery.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) resource: ApiResource,
@@ -83,7 +83,7 @@ pub(crate) async fn find_resource(client: &Client, word: &str) -> Result<Found, 
         if of_group.is_some_and(|wanted| !format!("{group}.").starts_with(wanted)) {
             continue;
         }
-        // A group whose server is away hides only its own resources.
+        // An unavailable aggregated API hides only its own resources.
         let Ok(found) = of_version(client, &group, &version).await else { continue };
         if let Some(found) = found.into_iter().find(|found| found.names.iter().any(|n| n == name)) {
             return Ok(found);

@@ -15,10 +15,10 @@ use tower::service_fn;
 
 use crate::outcome::Failure;
 
-/// Where it is told that the cluster was not reached.
+/// Where an unreachable cluster is reported.
 pub(super) struct Lost(mpsc::Receiver<String>);
 
-/// A client whose requests, where they do not get through, are told of and never answered.
+/// A client that reports requests which do not get through, and never answers them.
 pub(super) fn telling(client: &Client, server: &str) -> (Client, Lost) {
     let (own, namespace) = (client.clone(), client.default_namespace().to_owned());
     let (tell, told) = mpsc::channel(1);
@@ -44,7 +44,7 @@ impl Lost {
     pub(super) async fn told(&mut self) -> Failure {
         match self.0.recv().await {
             Some(why) if why.contains("certificate") => {
-                Failure::flux(why).hint("--certificate-authority names who has signed it")
+                Failure::flux(why).hint("--certificate-authority sets the authority that signed it")
             }
             Some(why) => Failure::flux(why)
                 .hint("is the cluster running? --kubeconfig and --context choose another"),

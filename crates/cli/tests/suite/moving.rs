@@ -69,7 +69,7 @@ fn a_move_is_planned_stopped_gone_on_with_and_verified() {
     assert_eq!(
         plan,
         "ConfigMap/apps/x from apps/old to apps/new
-  1  open  mark it, so that nobody prunes it
+  1  open  mark it, so that it is not pruned
   2  open  take it out of ./old in GitRepository/platform (apps/old), by a commit
   3  open  put it into ./new in GitRepository/platform (apps/new), by a commit
   4  open  check that it is the same object, and take the mark away
@@ -79,7 +79,7 @@ fn a_move_is_planned_stopped_gone_on_with_and_verified() {
 
     let (code, _, told) = moving(&world, &["--timeout", "1s"]);
     assert_eq!(code, 1, "{told}");
-    assert!(told.contains("✔ ConfigMap/apps/x is marked: nobody prunes it"), "{told}");
+    assert!(told.contains("✔ ConfigMap/apps/x is marked: it will not be pruned"), "{told}");
     assert!(told.contains("◎ commit: put it into ./new in GitRepository/platform"), "{told}");
     assert!(told.contains("run the same command again"), "{told}");
     assert_eq!(marks(&world).to_string(), MARKED);

@@ -1,4 +1,4 @@
-//! All that is wrong is told at once, with its class, and nothing is written where it matters.
+//! All errors are reported at once, with their class, and nothing is written where it matters.
 
 use serde_json::{Value, json};
 use sluice_cluster::faults::{Fault, Rule, Scope};

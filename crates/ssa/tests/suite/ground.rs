@@ -1,4 +1,4 @@
-//! A cluster to apply to, whose requests are written down.
+//! A cluster to apply to, with a log of requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ impl Ground {
         Self::on(Cluster::builder().seed(1).build())
     }
 
-    /// The same cluster in the name of somebody else.
+    /// The same cluster for another owner.
     pub(crate) fn impersonating(self, name: &str) -> Self {
         let name = http::HeaderValue::from_str(name).unwrap();
         Self::with(self.cluster, Some(name), Arc::default())
@@ -117,7 +117,7 @@ impl Ground {
         std::mem::take(&mut *self.requests.lock().unwrap()).len()
     }
 
-    /// Somebody else's request.
+    /// A request of another client.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -134,7 +134,7 @@ impl Ground {
         self.others.request(request).await.unwrap()
     }
 
-    /// The code that somebody else's request is answered with.
+    /// The status code of another client's request.
     pub(crate) async fn code(
         &self,
         method: &str,

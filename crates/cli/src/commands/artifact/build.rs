@@ -8,19 +8,19 @@ use super::local::{Files, IGNORED, Trouble, no_path};
 use crate::outcome::{Failure, Outcome};
 use crate::tell;
 
-/// What is packed.
+/// What to pack.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The directory or file; `-` is standard input.
     #[arg(short, long, value_name = "PATH")]
     path: Option<PathBuf>,
-    /// The file that it goes to.
+    /// The output file.
     #[arg(short, long, value_name = "FILE", default_value = "artifact.tgz")]
     output: PathBuf,
-    /// What is left out, in the form of `.gitignore`.
+    /// Patterns to exclude, in the form of `.gitignore`.
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = IGNORED)]
     ignore_paths: Vec<String>,
-    /// Follows symbolic links; otherwise they are left out.
+    /// Follows symbolic links; by default they are skipped.
     #[arg(long)]
     resolve_symlinks: bool,
 }

@@ -1,4 +1,4 @@
-//! `sluice diff artifact`: whether an artifact in a registry holds the same files as the disk.
+//! `sluice diff artifact`: compares the files of an artifact in a registry with local files.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 use crate::tell;
 
-/// What is compared.
+/// What to compare.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The address: `oci://<registry>/<repository>:<tag>`.
@@ -23,10 +23,10 @@ pub(crate) struct Arguments {
     path: Option<PathBuf>,
     #[command(flatten)]
     login: Login,
-    /// What is left out, in the form of `.gitignore`.
+    /// Patterns to exclude, in the form of `.gitignore`.
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = IGNORED)]
     ignore_paths: Vec<String>,
-    /// Allows a registry without TLS.
+    /// Allows plain HTTP.
     #[arg(long)]
     insecure_registry: bool,
 }

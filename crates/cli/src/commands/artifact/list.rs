@@ -1,4 +1,4 @@
-//! `sluice list artifacts`: the tags of a repository, and what is behind each.
+//! `sluice list artifacts`: lists the tags of a repository, with their metadata.
 
 use clap::{Args, Subcommand};
 use regex::Regex;
@@ -32,15 +32,15 @@ enum Command {
 struct List {
     /// The address: `oci://<registry>/<repository>`.
     url: Option<String>,
-    /// A range that versions have to be in.
+    /// A range of versions.
     #[arg(long, value_name = "RANGE", default_value = "", hide_default_value = true)]
     filter_semver: String,
-    /// A regular expression that tags have to match.
+    /// A regular expression for tags.
     #[arg(long, value_name = "EXPRESSION", default_value = "", hide_default_value = true)]
     filter_regex: String,
     #[command(flatten)]
     login: Login,
-    /// Allows a registry without TLS.
+    /// Allows plain HTTP.
     #[arg(long)]
     insecure_registry: bool,
 }

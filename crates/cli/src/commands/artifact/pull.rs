@@ -1,4 +1,4 @@
-//! `sluice pull artifact`: takes an artifact from a registry and unpacks it.
+//! `sluice pull artifact`: pulls an artifact from a registry and unpacks it.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Takes an artifact from a registry and unpacks it.
+    /// Pulls an artifact from a registry and unpacks it.
     Artifact(Pull),
 }
 
@@ -29,12 +29,12 @@ enum Command {
 struct Pull {
     /// The address: `oci://<registry>/<repository>:<tag>`.
     url: Option<String>,
-    /// The directory that the files go to. It has to be there.
+    /// The output directory, which must exist.
     #[arg(short, long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
     #[command(flatten)]
     login: Login,
-    /// Allows a registry without TLS.
+    /// Allows plain HTTP.
     #[arg(long)]
     insecure_registry: bool,
 }

@@ -35,33 +35,33 @@ struct Push {
     /// The directory or file; `-` is standard input.
     #[arg(short = 'f', long, value_name = "PATH")]
     path: Option<PathBuf>,
-    /// Where the files come from, a Git URL for instance.
+    /// The source of the files, such as a Git URL.
     #[arg(long, default_value = "", hide_default_value = true)]
     source: String,
-    /// Which revision of it: `<branch|tag>@sha1:<commit-sha>`.
+    /// The revision of the source: `<branch|tag>@sha1:<commit-sha>`.
     #[arg(long, default_value = "", hide_default_value = true)]
     revision: String,
     #[command(flatten)]
     login: Login,
-    /// What is left out, in the form of `.gitignore`.
+    /// Patterns to exclude, in the form of `.gitignore`.
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = IGNORED)]
     ignore_paths: Vec<String>,
     /// Annotations of the artifact: `<key>=<value>`.
     #[arg(short, long, value_name = "ANNOTATION")]
     annotations: Vec<String>,
-    /// How the artifact's digest is printed.
+    /// The output format of the artifact's digest.
     #[arg(short, long, value_name = "FORMAT", value_parser = ["json", "yaml"])]
     output: Option<String>,
-    /// Taken for Flux's sake.
+    /// Accepted for compatibility with Flux.
     #[arg(long, hide = true)]
     debug: bool,
-    /// The same files give the same digest: the time it was made is 1970-01-01T00:00:00Z.
+    /// Makes the digest reproducible: the creation time is 1970-01-01T00:00:00Z.
     #[arg(long)]
     reproducible: bool,
-    /// Allows a registry without TLS.
+    /// Allows plain HTTP.
     #[arg(long)]
     insecure_registry: bool,
-    /// Follows symbolic links; otherwise they are left out.
+    /// Follows symbolic links; by default they are skipped.
     #[arg(long)]
     resolve_symlinks: bool,
 }

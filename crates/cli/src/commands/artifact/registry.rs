@@ -1,4 +1,4 @@
-//! Registries, opened as the command line says.
+//! Access to registries, from the flags.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
     Ok(RemoteRepository::new(opened, repository, access, PullLimits::default()))
 }
 
-/// Whom clouds know this process as.
+/// The cloud identity of this process.
 fn whoever_runs_this(network: &Network) -> Result<CloudIdentity, HttpError> {
     let clouds = Clouds::new(CloudsParts {
         environment: cloud::environment(),

@@ -1,4 +1,4 @@
-//! `sluice tag artifact`: gives an artifact other names.
+//! `sluice tag artifact`: adds tags to an artifact.
 
 use clap::{Args, Subcommand};
 use sluice_source::oci::Access;
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Gives an artifact other names.
+    /// Adds tags to an artifact.
     Artifact(Tag),
 }
 
@@ -26,7 +26,7 @@ enum Command {
 struct Tag {
     /// The address: `oci://<registry>/<repository>:<tag>`.
     url: Option<String>,
-    /// The other names.
+    /// The tags to add.
     #[arg(long = "tag", value_name = "TAG", value_delimiter = ',')]
     tags: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What was looked at, and how it was found.
+//! The findings of a check.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ impl Findings {
         self.all.push(Finding { area, object, verdict, message });
     }
 
-    /// Adds a finding and tells it at once, as Flux does.
+    /// Adds a finding and prints it at once, as Flux does.
     pub(super) fn tell(&mut self, area: Area, object: &str, verdict: Verdict, message: &str) {
         match verdict {
             Verdict::Good => tell::success(message),
@@ -74,7 +74,7 @@ impl Findings {
         self.add(area, object, verdict, message);
     }
 
-    /// Tells something that is neither good nor bad.
+    /// Prints a neutral line.
     pub(super) fn note(message: &str) {
         tell::action(message);
     }

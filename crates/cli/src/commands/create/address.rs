@@ -1,4 +1,4 @@
-//! The address of a git repository, read as Go reads it.
+//! The URL of a git repository, parsed as in Go.
 
 use crate::outcome::Failure;
 

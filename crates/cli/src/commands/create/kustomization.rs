@@ -8,7 +8,7 @@ use crate::kinds::text_at;
 use crate::outcome::Failure;
 use crate::tell;
 
-/// Makes a Kustomization.
+/// Creates a Kustomization.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The name.
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     /// The directory in the source.
     #[arg(long, default_value = "./")]
     path: String,
-    /// Deletes objects that are gone from the source.
+    /// Prunes objects that are gone from the source.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     prune: Option<bool>,
     /// Waits until everything applied is healthy.
@@ -28,22 +28,22 @@ pub(super) struct Arguments {
     /// Objects to wait for, as KIND/NAME.NAMESPACE.
     #[arg(long, value_delimiter = ',')]
     health_check: Vec<String>,
-    /// How long to wait for them.
+    /// The timeout of that wait.
     #[arg(long, default_value = "2m")]
     health_check_timeout: GoDuration,
-    /// Taken for Flux's sake, which ignores it.
+    /// Accepted for compatibility with Flux, which ignores it.
     #[arg(long, hide = true)]
     _validation: Option<String>,
-    /// Kustomizations that must be ready first, as [NAMESPACE/]NAME.
+    /// Dependencies: Kustomizations that must be ready first, as [NAMESPACE/]NAME.
     #[arg(long, value_delimiter = ',')]
     depends_on: Vec<String>,
-    /// The service account to act as.
+    /// The service account to impersonate.
     #[arg(long)]
     service_account: Option<String>,
-    /// How secrets are decrypted: sops.
+    /// The decryption provider: sops.
     #[arg(long, value_parser = ["sops"])]
     decryption_provider: Option<String>,
-    /// The secret with the keys.
+    /// The secret with the decryption keys.
     #[arg(long)]
     decryption_secret: Option<String>,
     /// The namespace of all objects.
@@ -52,7 +52,7 @@ pub(super) struct Arguments {
     /// The secret with the kubeconfig of another cluster.
     #[arg(long)]
     kubeconfig_secret_ref: Option<String>,
-    /// How long to wait after a failure.
+    /// The retry interval after a failure.
     #[arg(long)]
     retry_interval: Option<GoDuration>,
 }

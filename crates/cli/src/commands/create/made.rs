@@ -1,4 +1,4 @@
-//! What all created objects have in common: a valid name, labels, and how they get into a cluster.
+//! Common parts of created objects: names, labels, applying.
 
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::discovery::ApiResource;

@@ -1,4 +1,4 @@
-//! `sluice create secret`: credentials in the form that sources read them.
+//! `sluice create secret`: credentials in the format of sources.
 
 mod contents;
 
@@ -17,7 +17,7 @@ pub(super) use contents::{
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Secret {
-    /// For git: a user and a password, a bearer token, or a key for SSH, which is made.
+    /// For Git: user and password, a bearer token, or a new SSH key.
     Git(Git),
     /// For a Helm repository.
     Helm(Helm),
@@ -29,9 +29,9 @@ pub(super) enum Secret {
     Proxy(Proxy),
     /// For a GitHub App.
     Githubapp(GithubApp),
-    /// To verify what notation has signed.
+    /// For verifying notation signatures.
     Notation(Notation),
-    /// For the webhook of a Receiver. --token is the webhook's, made at random if it is not given.
+    /// For the webhook of a Receiver. --token is the webhook's; random by default.
     Receiver(Receiver),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Secret {
 pub(super) struct Git {
     /// The name.
     name: Option<String>,
-    /// The address of the repository.
+    /// The URL of the repository.
     #[arg(long)]
     url: Option<String>,
     /// The user.
@@ -51,7 +51,7 @@ pub(super) struct Git {
     /// The token, in place of user and password.
     #[arg(long)]
     bearer_token: Option<String>,
-    /// The authority that the server's certificate is checked with.
+    /// The certificate authority of the server.
     #[arg(long)]
     ca_crt_file: Option<PathBuf>,
     #[command(flatten)]
@@ -74,13 +74,13 @@ pub(super) struct Helm {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Files {
-    /// The client's certificate.
+    /// The client certificate.
     #[arg(long = "tls-crt-file", value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// The key of the client's certificate.
+    /// The key of the client certificate.
     #[arg(long = "tls-key-file", value_name = "FILE")]
     key: Option<PathBuf>,
-    /// The authority that the server's certificate is checked with.
+    /// The certificate authority of the server.
     #[arg(long = "ca-crt-file", value_name = "FILE")]
     authority: Option<PathBuf>,
 }
@@ -112,7 +112,7 @@ pub(super) struct Oci {
 pub(super) struct Proxy {
     /// The name.
     name: Option<String>,
-    /// The address of the proxy.
+    /// The URL of the proxy.
     #[arg(long)]
     address: Option<String>,
     /// The user.
@@ -127,19 +127,19 @@ pub(super) struct Proxy {
 pub(super) struct GithubApp {
     /// The name.
     name: Option<String>,
-    /// The App.
+    /// The id of the App.
     #[arg(long)]
     app_id: Option<String>,
-    /// Who has installed it.
+    /// The owner of the installation.
     #[arg(long)]
     app_installation_owner: Option<String>,
-    /// The installation.
+    /// The id of the installation.
     #[arg(long)]
     app_installation_id: Option<String>,
-    /// The file with its private key.
+    /// The file with the private key.
     #[arg(long)]
     app_private_key: Option<PathBuf>,
-    /// The address of GitHub's API.
+    /// The URL of GitHub's API.
     #[arg(long)]
     app_base_url: Option<String>,
 }
@@ -151,7 +151,7 @@ pub(super) struct Notation {
     /// The trust policy.
     #[arg(long)]
     trust_policy_file: Option<PathBuf>,
-    /// Certificates of authorities to trust.
+    /// Trusted certificate authorities.
     #[arg(long, value_delimiter = ',')]
     ca_cert_file: Vec<PathBuf>,
 }
@@ -163,13 +163,13 @@ pub(super) struct Receiver {
     /// The type of the Receiver.
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// The host of the webhook's address.
+    /// The host name of the webhook.
     #[arg(long)]
     hostname: Option<String>,
-    /// The account that Google's tokens must name.
+    /// The account in Google's tokens.
     #[arg(long)]
     email_claim: Option<String>,
-    /// The audience that Google's tokens must name.
+    /// The audience of Google's tokens.
     #[arg(long)]
     audience_claim: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `sluice create source`: one file a kind.
+//! `sluice create source`, one file per kind.
 
 mod bucket;
 mod chart;
@@ -15,15 +15,15 @@ use crate::outcome::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Source {
-    /// Makes a GitRepository.
+    /// Creates a GitRepository.
     Git(git::Arguments),
-    /// Makes an OCIRepository.
+    /// Creates an OCIRepository.
     Oci(oci::Arguments),
-    /// Makes a Bucket.
+    /// Creates a Bucket.
     Bucket(bucket::Arguments),
-    /// Makes a HelmRepository.
+    /// Creates a HelmRepository.
     Helm(helm::Arguments),
-    /// Makes a HelmChart.
+    /// Creates a HelmChart.
     Chart(chart::Arguments),
 }
 
@@ -38,10 +38,10 @@ pub(super) fn run(wanted: &Source, maker: &Maker<'_>) -> Result<(), Failure> {
     }
 }
 
-/// How long a fetch may take.
+/// The timeout of a fetch.
 #[derive(Debug, Args)]
 struct Fetching {
-    /// How long a fetch may take.
+    /// The timeout of a fetch.
     #[arg(long, value_name = "DURATION")]
     fetch_timeout: Option<GoDuration>,
 }
@@ -53,19 +53,19 @@ impl Fetching {
     }
 }
 
-/// How signatures are verified.
+/// Signature verification.
 #[derive(Debug, Args)]
 struct Verification {
-    /// Who verifies signatures: cosign or notation.
+    /// The verification provider: cosign or notation.
     #[arg(long = "verify-provider", id = "verify-provider", value_name = "NAME")]
     provider: Option<String>,
-    /// The secret with the keys to trust.
+    /// The secret with the trusted keys.
     #[arg(long = "verify-secret-ref", id = "verify-secret-ref", value_name = "NAME")]
     secret_ref: Option<String>,
-    /// What the subject of an identity must look like.
+    /// A regular expression for the subject of the identity.
     #[arg(long = "verify-subject", id = "verify-subject", value_name = "REGEX")]
     subject: Option<String>,
-    /// What the issuer of an identity must look like.
+    /// A regular expression for the issuer of the identity.
     #[arg(long = "verify-issuer", id = "verify-issuer", value_name = "REGEX")]
     issuer: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What git over SSH needs: a key, made or read, and the host's own, scanned.
+//! SSH for git: a key, generated or read, and the scanned key of the host.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ use crate::session;
 /// Flags for the key.
 #[derive(Debug, clap::Args)]
 pub(super) struct KeyFlags {
-    /// What kind of key is made: rsa, ecdsa or ed25519.
+    /// The algorithm of a new key: rsa, ecdsa or ed25519.
     #[arg(long = "ssh-key-algorithm", default_value = "ecdsa", value_name = "ALGORITHM")]
     algorithm: String,
-    /// How many bits a key of RSA has.
+    /// The number of bits of an RSA key.
     #[arg(long = "ssh-rsa-bits", default_value = "2048", value_name = "BITS")]
     rsa_bits: String,
-    /// The curve of a key of ECDSA: p256, p384 or p521.
+    /// The curve of an ECDSA key: p256, p384 or p521.
     #[arg(long = "ssh-ecdsa-curve", default_value = "p384", value_name = "CURVE")]
     ecdsa_curve: String,
-    /// The key, in place of a new one. --password opens it, if it is encrypted.
+    /// An existing key. --password decrypts it, if it is encrypted.
     #[arg(long, value_name = "FILE")]
     private_key_file: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ use crate::tell;
 /// The label of everything that belongs to a tenant.
 const TENANT: &str = "toolkit.fluxcd.io/tenant";
 
-/// Makes a tenant.
+/// Creates a tenant.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The name.
@@ -21,13 +21,13 @@ pub(super) struct Arguments {
     /// A namespace of the tenant.
     #[arg(long, value_delimiter = ',')]
     with_namespace: Vec<String>,
-    /// The role that the tenant has in its namespaces.
+    /// The cluster role of the tenant in its namespaces.
     #[arg(long, default_value = "cluster-admin")]
     cluster_role: String,
-    /// The tenant's service account; named as the tenant if it is not given.
+    /// The tenant's service account; the tenant's name by default.
     #[arg(long)]
     with_service_account: Option<String>,
-    /// The namespaces are there already.
+    /// Does not create the namespaces.
     #[arg(long)]
     skip_namespace: bool,
 }

@@ -1,4 +1,4 @@
-//! `--for`: a kind or an object, and the objects that it is made from.
+//! `--for`: a kind or an object, with its sources.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(super) struct About {
     name: Option<String>,
 }
 
-/// An object whose events are told as well.
+/// An object with events that are printed as well.
 pub(super) struct Source {
     kind: String,
     name: String,
@@ -26,7 +26,7 @@ impl Source {
     }
 }
 
-/// Whether Flux tells the events of a kind: all but those of external artifacts.
+/// Whether Flux prints the events of a kind: all but those of external artifacts.
 pub(super) fn has_events(kind: &Kind) -> bool {
     kind.name() != "ExternalArtifact"
 }

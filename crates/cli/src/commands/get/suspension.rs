@@ -1,4 +1,4 @@
-//! Since when an object is suspended, by whom and why, as far as the object tells.
+//! Since when an object is suspended, by whom and why, if it is recorded.
 
 use serde_json::Value;
 use sluice_base::time;
@@ -26,7 +26,7 @@ pub(super) fn told(kind: &Kind, object: &Value) -> String {
     if let Some(record) = Record::of(object) {
         return record.told(since(&record.at));
     }
-    // Without a record, whoever last wrote `spec.suspend` is the best witness.
+    // Without a record, the last manager of `spec.suspend` is the best evidence.
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
     let writes = |entry: &&Value| entry.pointer("/fieldsV1/f:spec/f:suspend").is_some();
     match entries.into_iter().flatten().find(writes) {

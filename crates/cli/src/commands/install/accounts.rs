@@ -1,8 +1,8 @@
-//! The accounts of the controllers and their roles.
+//! The service accounts of the controllers and their roles.
 //!
-//! Each account has the rights of what runs under it, from the table in [`rights`](super::rights). The one that applies
-//! is also administrator, as Flux's is, because a Kustomization without an account acts as it; with `--lockdown` it is
-//! not, and can only act as the accounts of others.
+//! Each account has the rights of its controllers, from the table in [`rights`](super::rights). The one that applies is
+//! also cluster admin, as in Flux, because a Kustomization without a service account uses it; with `--lockdown` it is not,
+//! and can only impersonate other accounts.
 
 use std::collections::BTreeMap;
 

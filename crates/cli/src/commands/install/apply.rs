@@ -1,4 +1,4 @@
-//! An installation, applied and waited for.
+//! Applies an installation and waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::outcome::Failure;
 use crate::session::Session;
 use crate::tell;
 
-/// The definition by whose labels Flux tells whether, and by whom, it is installed.
+/// The CRD with the labels by which Flux recognises an installation and its manager.
 const WITNESS: &str = "gitrepositories.source.toolkit.fluxcd.io";
 
 /// Applies everything and waits until the Deployments are ready.
@@ -44,7 +44,7 @@ pub(super) async fn install(
         .await
         .map_err(|error| failed(error.to_string()))?;
     for change in &changes.entries {
-        // Flux tells these as progress, not as data.
+        // Flux prints these as progress, not as data.
         tell::plain_error(&format!("{change}\n"));
     }
     take_back(session, plan).await?;

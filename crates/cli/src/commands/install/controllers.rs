@@ -1,7 +1,7 @@
-//! The Deployments and the Service of the artifacts.
+//! The Deployments, and the Service of the artifact server.
 //!
-//! The first arguments stand where Flux's manifests have them, because installers patch them by
-//! their place: events, namespaces, log level, and the advertised address at the sixth.
+//! The first arguments are in the order of Flux's manifests, because installers patch them by index: events, namespaces,
+//! log level, and the advertised address as the sixth.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const ARTIFACTS: &str = "source-controller";
 /// The account that locked-in objects act as where they name none; every namespace has it, without rights.
 const DEFAULT_ACCOUNT: &str = "default";
 
-/// The Service under whose name artifacts are found, whoever serves them.
+/// The Service in the URLs of artifacts, in every layout.
 pub(super) fn services(plan: &Plan) -> Vec<Value> {
     let service = |unit: Unit<'_>| {
         let labels = plan.labels_and(&[
@@ -104,7 +104,7 @@ fn container(plan: &Plan, unit: &Unit<'_>) -> Value {
     if unit.fetches() {
         ports.insert(0, json!({"name": "http", "containerPort": 9090, "protocol": "TCP"}));
         mounts.insert(0, json!({"name": "data", "mountPath": "/data"}));
-        // Ready is who serves artifacts; with several replicas that is one.
+        // A pod is ready if it serves artifacts; of several replicas that is one.
         ready = json!({"path": "/", "port": "http"});
     }
     json!({

@@ -1,4 +1,4 @@
-//! Flux's definitions, labelled as its own manifests label them.
+//! Flux's CRDs, with the labels of its own manifests.
 
 use serde_json::Value;
 

@@ -1,19 +1,19 @@
-//! What is to be installed, and what all its objects bear.
+//! The plan of an installation, with the labels of all its objects.
 
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use crate::outcome::Failure;
 
-/// The version of Flux whose manifests these stand for; `flux check` shows it.
+/// The version of Flux that these manifests replace; `flux check` shows it.
 pub(crate) const VERSION: &str = "v2.9.5";
 /// The label of everything that belongs to an installation.
 pub(crate) const PART_OF: &str = "app.kubernetes.io/part-of";
 
-/// How the controllers are run.
+/// The layout of the controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
-    /// Fetching in a Deployment without rights on the cluster, applying in another.
+    /// One Deployment that fetches, without rights on the cluster, and one that applies.
     Split,
     /// One Deployment for everything.
     Single,
@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     pub(crate) watch_all_namespaces: bool,
     /// Whether Kustomizations only ever act as accounts of their namespace.
     pub(crate) lockdown: bool,
-    /// Whether objects may name accounts whose tokens are asked for.
+    /// Whether objects may name service accounts for workload identity.
     pub(crate) workload_identity: bool,
     pub(crate) log_level: &'static str,
     pub(crate) toleration_keys: Vec<String>,

@@ -1,4 +1,4 @@
-//! The namespace and what limits it: network policies, and the quota that lets critical pods in.
+//! The namespace with its network policies, and the quota that allows critical pods.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) fn namespace(plan: &Plan) -> Value {
     })
 }
 
-/// Who may reach the pods: those of the namespace, scrapers of metrics, senders of webhooks.
+/// Ingress to the pods: from the namespace, from scrapers of metrics, and for webhooks.
 pub(super) fn network_policies(plan: &Plan) -> Vec<Value> {
     let from_anywhere = |port: u16| {
         json!([{

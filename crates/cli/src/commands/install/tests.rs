@@ -1,4 +1,4 @@
-//! What is installed is what Flux's tools and people look for, and what `serve` understands.
+//! Installed objects are those that Flux's tools expect, and `serve` accepts their flags.
 
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ fn everything_bears_flux_labels() {
     }
 }
 
-/// Whoever fetches can touch nothing that gives rights: no Kustomization, no token, no role.
+/// The controller that fetches cannot change anything that grants rights: no Kustomization, no token, no role.
 #[test]
 fn who_fetches_has_no_rights_on_the_cluster() {
     let all = manifests(&plan(Profile::Split));
@@ -162,7 +162,7 @@ fn the_exported_file_holds_the_objects() {
     assert_eq!(read, manifests(&plan));
 }
 
-/// What makes artifacts shares a store, and those that apply are told to take them.
+/// Controllers that make artifacts share a store, and those that apply are configured to use it.
 #[test]
 fn the_watcher_runs_beside_the_sources() {
     let names = ["source-watcher", "kustomize-controller", "source-controller"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The files of this machine.
+//! The local file tree.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

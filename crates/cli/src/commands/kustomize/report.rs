@@ -1,4 +1,4 @@
-//! Telling what is wrong with a kustomization: what, where, and what to do.
+//! Prints build errors: message, position and hint.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use sluice_kustomize::{Diagnostic, Failure};
 
-/// Tells every cause of a failure.
+/// Prints every cause of a failure.
 pub(super) fn failure(failure: &Failure, here: &Path) {
     tell("error", failure.diagnostics(), here);
 }
 
-/// Tells warnings.
+/// Prints warnings.
 pub(super) fn warnings(warnings: &[Diagnostic], here: &Path) {
     tell("warning", warnings.iter(), here);
 }

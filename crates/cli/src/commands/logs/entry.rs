@@ -1,4 +1,4 @@
-//! A line of a controller's log, and which lines are wanted.
+//! A line of a controller's log, and the filters of lines.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! The pods whose logs are read: one of each of Flux's deployments.
+//! The pods with logs: one of each of Flux's deployments.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;

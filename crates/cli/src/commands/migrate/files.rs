@@ -1,4 +1,4 @@
-//! Old API versions in files: one line of a document changes, everything else stays as it was written.
+//! Migrates API versions in files: changes one line of a document and keeps everything else as written.
 
 use std::path::{Path, PathBuf};
 

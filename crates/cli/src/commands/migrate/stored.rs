@@ -1,4 +1,4 @@
-//! Old API versions in a cluster's storage: every object is written once, in the version that is stored today.
+//! Migrates API versions in a cluster's storage: writes every object once, in the current storage version.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ListParams, Patch, PatchParams};

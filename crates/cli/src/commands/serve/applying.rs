@@ -5,32 +5,32 @@ use sluice_kustomize::RemoteFiles;
 use sluice_runtime::key::Key;
 use sluice_secrets::flux::OnBrokenMac;
 
-/// The flags, named as Flux names them.
+/// The flags, with Flux's names.
 #[derive(Debug, clap::Args)]
 pub(super) struct Applying {
-    /// Whether bases on other machines are refused.
+    /// Denies remote bases.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     no_remote_bases: bool,
-    /// Whether generators, patches and other entries of a kustomization besides its resources may be URLs of files,
-    /// as in Flux.
+    /// Allows URLs of files in generators, patches and other entries of a kustomization besides resources, as in
+    /// Flux.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     allow_remote_files: bool,
-    /// The Secret with age keys that serves Kustomizations without one, in the namespace of the controllers.
+    /// The Secret with age keys for Kustomizations without one, in the namespace of the controllers.
     #[arg(long, value_name = "NAME")]
     sops_age_secret: Option<String>,
-    /// The ConfigMap with the Vaults that are trusted, in the namespace of the controllers.
+    /// The ConfigMap with trusted Vaults, in the namespace of the controllers.
     #[arg(long, value_name = "NAME")]
     sops_vault_configmap: Option<String>,
-    /// What becomes of documents whose MAC is wrong: report or refuse.
+    /// How to treat documents with a wrong MAC: report or refuse.
     #[arg(long, default_value = "report", value_name = "WHAT")]
     sops_mac: Mac,
-    /// The service account that decrypts for Kustomizations without one.
+    /// The default service account for decryption.
     #[arg(long, value_name = "NAME")]
     default_decryption_service_account: Option<String>,
-    /// The service account that other clusters are reached as, where none is named.
+    /// The default service account for other clusters.
     #[arg(long, value_name = "NAME")]
     default_kubeconfig_service_account: Option<String>,
-    /// Whether kubeconfigs of tenants may do without checking certificates.
+    /// Allows tenants' kubeconfigs that skip the verification of certificates.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     insecure_kubeconfig_tls: bool,
 }

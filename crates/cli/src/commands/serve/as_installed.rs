@@ -1,6 +1,6 @@
-//! What `sluice install` writes, run as it is written: the Deployments' flags through the flags of `serve`, under the
-//! Deployments' accounts with the roles of the manifests, on an embedded cluster that enforces them and logs every
-//! request. Each kind is driven once.
+//! The installation of `sluice install`, run as it is written: the Deployments' flags through the flags of `serve`, with
+//! the Deployments' service accounts and roles, on an embedded cluster that enforces them and audits every request. Each
+//! kind is reconciled once.
 
 mod rights;
 mod scene;
@@ -41,7 +41,7 @@ fn is_expected(flags: &[&str], line: &str) -> bool {
             || line.contains("admissionregistration"))
 }
 
-/// A tenant with flux-edit can write its objects, and no status: artifacts and inventories are the controllers' word.
+/// A tenant with flux-edit can write its objects, but no status: artifacts and inventories come from controllers only.
 #[tokio::test(start_paused = true)]
 async fn who_may_edit_flux_objects_may_not_write_their_status() {
     let installation = Installation::start(&[]).await;

@@ -1,4 +1,4 @@
-//! What operators ask the process: its metrics, whether it lives, whether it is ready.
+//! The endpoints of the process: metrics, liveness and readiness.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

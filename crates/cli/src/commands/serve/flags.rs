@@ -1,7 +1,8 @@
-//! The flags of `sluice serve`: all that Flux's source- and kustomize-controller take, under the same names.
+//! The flags of `sluice serve`: all flags of Flux's source- and kustomize-controller, with the same names.
 //!
-//! A flag that both have sets both; `--source-concurrent` and `--kustomize-concurrent` set one. Those that mean
-//! nothing here are taken (`--kube-api-qps` and `--kube-api-burst` among the global ones), so that a Deployment's arguments need not be edited, and said to be without effect.
+//! A flag that both have sets both; `--source-concurrent` and `--kustomize-concurrent` set one. Flags without effect here
+//! are accepted (`--kube-api-qps` and `--kube-api-burst` among the global ones), so that a Deployment's arguments need no
+//! edit, and are reported as without effect.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -21,10 +22,10 @@ use super::identities::Identities;
 use super::outward::Outward;
 use crate::outcome::Failure;
 
-/// The flags, named as Flux names them.
+/// The flags, with Flux's names.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Which controllers run, by Flux's names.
+    /// The controllers to run, by Flux's names.
     #[arg(
         long,
         value_delimiter = ',',
@@ -32,128 +33,128 @@ pub(crate) struct Arguments {
         default_value = "source-controller,kustomize-controller"
     )]
     pub(super) controllers: Vec<String>,
-    /// The kubeconfig; without it KUBECONFIG, ~/.kube/config or the pod's own account.
+    /// The kubeconfig; by default KUBECONFIG, ~/.kube/config or the pod's own account.
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// Where artifacts are kept; without it STORAGE_PATH, or a private directory in the user's state directory.
+    /// The directory of the artifact store; by default STORAGE_PATH, or a private directory in the user's state directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) storage_path: Option<PathBuf>,
-    /// A bucket that artifacts are kept in as well, so that a restart or another replica has them at once:
+    /// A bucket that mirrors the artifact store, so that a restart or another replica has all artifacts at once:
     /// s3://NAME/PREFIX, gs://NAME/PREFIX or az://NAME/PREFIX, with the environment's credentials.
     #[arg(long, value_name = "URL")]
     pub(super) storage_bucket: Option<String>,
-    /// Where artifacts are served; a loopback port outside a cluster, port 9090 inside one.
+    /// The address of the artifact server; a loopback port outside a cluster, port 9090 inside one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) storage_addr: Option<SocketAddr>,
-    /// The host, with its port if need be, that artifact addresses name.
+    /// The host, with an optional port, in the URLs of artifacts.
     #[arg(long, value_name = "HOST")]
     pub(super) storage_adv_addr: Option<String>,
     /// The notification receiver that events are posted to.
     #[arg(long, value_name = "URL")]
     pub(super) events_addr: Option<String>,
-    /// Where metrics are served; `0` for nowhere. Inside a cluster :8080.
+    /// The address of the metrics endpoint; `0` disables it. Inside a cluster :8080.
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics_addr: Option<String>,
-    /// Where health is told; `0` for nowhere. Inside a cluster :9440.
+    /// The address of the health endpoints; `0` disables them. Inside a cluster :9440.
     #[arg(long, value_name = "ADDRESS")]
     pub(super) health_addr: Option<String>,
-    /// How many objects of a kind are worked on at a time.
+    /// Concurrent passes of a kind.
     #[arg(long, value_name = "NUMBER", default_value_t = 4)]
     pub(super) concurrent: usize,
-    /// The same for sources only.
+    /// Concurrent passes of each kind of source.
     #[arg(long, value_name = "NUMBER")]
     source_concurrent: Option<usize>,
-    /// The same for Kustomizations only.
+    /// Concurrent passes of Kustomizations.
     #[arg(long, value_name = "NUMBER")]
     kustomize_concurrent: Option<usize>,
-    /// How many objects of a Kustomization are applied at a time.
+    /// Concurrent requests of one Kustomization's apply.
     #[arg(long, value_name = "NUMBER", default_value_t = 4)]
     pub(super) concurrent_ssa: usize,
-    /// Whether references across namespaces are refused.
+    /// Denies cross-namespace references.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(super) no_cross_namespace_refs: bool,
-    /// The service account that Kustomizations without one act as; where only sources are looked after, the
-    /// one that clouds are asked as for sources without one.
+    /// The default service account of Kustomizations; with source controllers only, the default service account for
+    /// clouds.
     #[arg(long, value_name = "NAME")]
     pub(super) default_service_account: Option<String>,
-    /// A field manager whose changes to applied objects are undone; can be given again.
+    /// A field manager to take over: its changes to applied objects are undone; can be repeated.
     #[arg(long, value_name = "NAME")]
     pub(super) override_manager: Vec<String>,
-    /// Kinds to apply after definitions and before all others, as group/Kind.
+    /// Kinds to apply after CRDs and before all others, as group/Kind.
     #[arg(long, value_name = "KINDS", default_value = "")]
     pub(super) custom_apply_stage_kinds: String,
-    /// The hosts that artifacts of ExternalArtifacts may come from, besides our own storage.
+    /// The hosts of artifacts of ExternalArtifacts, besides our own storage.
     #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
     pub(super) external_artifact_hosts: Vec<String>,
-    /// Hosts that may issue tokens for registries, such as registry.example.com=auth.example.com. Those of a
-    /// registry itself and of the usual public registries need no mention; `*` stands for one label, and
-    /// `*=*` for upstream's behaviour, which is to send the credentials wherever the registry says.
+    /// Token servers of registries, such as registry.example.com=auth.example.com. The registry's own host and those of
+    /// common public registries are allowed by default; `*` matches one label, and `*=*` is upstream's behaviour, which
+    /// sends the credentials wherever the registry says.
     #[arg(long, value_delimiter = ',', value_name = "PAIRS")]
     pub(super) registry_token_realms: Vec<String>,
-    /// When dependencies that are not ready are looked at again, if nothing wakes earlier.
+    /// The retry interval for dependencies that are not ready, unless an event comes earlier.
     #[arg(long, default_value = "30s", value_name = "DURATION")]
     pub(super) requeue_dependency: GoDuration,
-    /// How far intervals are moved either way, in percent.
+    /// The jitter of intervals, in percent.
     #[arg(long, default_value_t = 5, value_name = "PERCENT")]
     pub(super) interval_jitter_percentage: u8,
-    /// What is done about changes in the cluster where no annotation says it: interval, warn or repair.
+    /// The default of drift detection: interval, warn or repair.
     #[arg(long, default_value = "interval", value_name = "MODE")]
     pub(super) default_drift: DriftMode,
-    /// How many kinds are watched at most for changes of others; beyond, the interval has to do.
+    /// The maximum number of kinds that are watched for drift; beyond it, drift detection falls back to spec.interval.
     #[arg(long, default_value_t = DriftLimits::default().kinds, value_name = "NUMBER")]
     pub(super) drift_max_kinds: usize,
-    /// How many objects are watched at most for changes of others.
+    /// The maximum number of objects that are watched for drift.
     #[arg(long, default_value_t = DriftLimits::default().objects, value_name = "NUMBER")]
     pub(super) drift_max_objects: usize,
-    /// The first pause after a failure.
+    /// The first back-off after a failure.
     #[arg(long, default_value = "750ms", value_name = "DURATION")]
     min_retry_delay: GoDuration,
-    /// The longest pause after failures.
+    /// The longest back-off after failures.
     #[arg(long, default_value = "15m", value_name = "DURATION")]
     max_retry_delay: GoDuration,
-    /// How long old artifacts stay.
+    /// The retention time of old artifacts.
     #[arg(long, default_value = "60s", value_name = "DURATION")]
     pub(super) artifact_retention_ttl: GoDuration,
-    /// How many old artifacts stay at most.
+    /// The maximum number of old artifacts.
     #[arg(long, default_value_t = 2, value_name = "NUMBER")]
     pub(super) artifact_retention_records: usize,
-    /// What digests of artifacts are computed with: sha256, sha384, sha512 or blake3.
+    /// The digest algorithm of artifacts: sha256, sha384, sha512 or blake3.
     #[arg(long, default_value = "sha256", value_name = "ALGORITHM")]
     pub(super) artifact_digest_algo: DigestAlgorithm,
-    /// Key exchanges for git over SSH, the preferred one first; otherwise those that are held safe.
+    /// Key exchange algorithms of git over SSH, in order of preference; by default the safe ones.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     ssh_kex_algos: Vec<String>,
-    /// Kinds of host keys for git over SSH, the preferred one first; otherwise those that are known of the host.
+    /// Host key algorithms of git over SSH, in order of preference; by default those of the host's known keys.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     ssh_hostkey_algos: Vec<String>,
-    /// Whether all namespaces are watched; otherwise that of RUNTIME_NAMESPACE.
+    /// Watches all namespaces; otherwise that of RUNTIME_NAMESPACE.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     watch_all_namespaces: bool,
-    /// Only objects with these labels are looked after, such as sharding.fluxcd.io/key=shard1.
+    /// Reconciles only objects with these labels, such as sharding.fluxcd.io/key=shard1.
     #[arg(long, value_name = "SELECTOR", default_value = "")]
     pub(super) watch_label_selector: String,
-    /// Only one process at a time works, of those that want the same lease.
+    /// Enables leader election: of the processes with the same lease, one works.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(super) enable_leader_election: bool,
-    /// Whether the lease is let go at the end.
+    /// Releases the lease at the end.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(super) leader_election_release_on_cancel: bool,
-    /// How long others wait for a lease that is not renewed.
+    /// The duration of the lease.
     #[arg(long, default_value = "35s", value_name = "DURATION")]
     leader_election_lease_duration: GoDuration,
-    /// How long the holder tries to renew it.
+    /// The deadline of renewing the lease.
     #[arg(long, default_value = "30s", value_name = "DURATION")]
     leader_election_renew_deadline: GoDuration,
-    /// The pause between tries.
+    /// The pause between attempts.
     #[arg(long, default_value = "5s", value_name = "DURATION")]
     leader_election_retry_period: GoDuration,
     /// Feature gates, as Name=true,Other=false.
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     pub(super) feature_gates: Vec<String>,
-    /// What is logged: error, info, debug or trace.
+    /// The log level: error, info, debug or trace.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(super) log_level: tracing::Level,
-    /// How it is written: json or console.
+    /// The log encoding: json or console.
     #[arg(long, default_value = "json", value_name = "FORM", value_parser = ["json", "console"])]
     pub(super) log_encoding: String,
     #[command(flatten)]
@@ -168,7 +169,7 @@ pub(crate) struct Arguments {
 
 macro_rules! idle {
     ($($name:ident $flag:literal),+ $(,)?) => {
-        /// Flags of Flux's controllers that mean nothing here.
+        /// Flags of Flux's controllers without effect here.
         #[derive(Debug, clap::Args)]
         struct Idle {
             $(
@@ -192,7 +193,7 @@ idle!(
     http_retry "http-retry",
     // Kubeconfigs that start programs are refused in any case.
     insecure_kubeconfig_exec "insecure-kubeconfig-exec",
-    // ConfigMaps and Secrets wake those who read them whatever their labels.
+    // ConfigMaps and Secrets trigger the objects that refer to them, whatever their labels.
     watch_configs_label_selector "watch-configs-label-selector",
     // Helm is not there yet.
     helm_index_max_size "helm-index-max-size",
@@ -231,7 +232,7 @@ impl Arguments {
         Backoff { least: self.min_retry_delay.to_std(), most: self.max_retry_delay.to_std() }
     }
 
-    /// How leases are kept. Who gives up later than others may begin would run beside them.
+    /// The durations of leases. A holder that gives up later than others may begin would run beside them.
     pub(super) fn terms(&self) -> Result<Terms, Failure> {
         let terms = Terms {
             duration: self.leader_election_lease_duration.to_std(),

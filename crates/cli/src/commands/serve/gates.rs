@@ -1,4 +1,4 @@
-//! Feature gates: Flux's names and defaults, and what each of them is here.
+//! Feature gates: Flux's names and defaults, and their meaning here.
 
 use sluice_controllers::context::Settings;
 

@@ -1,4 +1,4 @@
-//! The flags of workload identity: whom clouds are asked as, and how long what they give is kept.
+//! The flags of workload identity: default service accounts, and the token cache.
 
 use jiff::SignedDuration;
 use sluice_base::duration::GoDuration;
@@ -9,14 +9,14 @@ use sluice_controllers::run::Controller;
 
 use crate::outcome::Failure;
 
-/// The flags; all but the first are named as Flux names them.
+/// The flags; all but the first have Flux's names.
 #[derive(Debug, clap::Args)]
 pub(super) struct Identities {
-    /// The service account that clouds are asked as for sources without one.
+    /// The default service account of sources for clouds.
     #[arg(long, value_name = "NAME")]
     default_source_service_account: Option<String>,
-    /// The objects that are served with the controllers' own identity: sources, decryption or kubeconfig, each
-    /// with :NAMESPACE or :NAMESPACE/NAME behind it, or none.
+    /// The objects that use the controllers' own identity: sources, decryption or kubeconfig, each with an optional
+    /// :NAMESPACE or :NAMESPACE/NAME, or none.
     #[arg(
         long,
         value_delimiter = ',',
@@ -24,13 +24,13 @@ pub(super) struct Identities {
         default_value = "sources,decryption"
     )]
     controller_identity_for: Vec<Allowed>,
-    /// Private endpoints of clouds that tokens of identities are sent to, besides the clouds' own hosts.
+    /// Private endpoints of clouds that get tokens of identities, besides the clouds' own hosts.
     #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
     cloud_hosts: Vec<TrustedHost>,
-    /// How many tokens of clouds are kept; none for 0.
+    /// The maximum number of cached cloud tokens; 0 disables the cache.
     #[arg(long, value_name = "NUMBER", default_value_t = CacheLimits::default().size)]
     token_cache_max_size: usize,
-    /// How long a token is kept at most, an hour being the longest.
+    /// The maximum time a token is cached, at most an hour.
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     token_cache_max_duration: GoDuration,
 }

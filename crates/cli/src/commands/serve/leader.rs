@@ -1,4 +1,4 @@
-//! Which controllers this process may run: those whose lease it holds, under upstream's names.
+//! Leader election: this process runs the controllers with a lease that it holds, under upstream's names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -25,7 +25,7 @@ const LETTING_GO: Duration = Duration::from_millis(600);
 pub(super) struct Election {
     /// Where the leases are.
     pub(super) namespace: String,
-    /// Who this is; unlike every other process.
+    /// The identity of this process, which is unique.
     pub(super) identity: String,
     pub(super) terms: Terms,
     /// Whether leases are let go at the end.

@@ -1,4 +1,4 @@
-//! The flags of the network policy: which hosts the controllers connect to for tenants, and how that is counted.
+//! The flags of the network policy, and its metrics.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use sluice_source::network::{HostPattern, Network, Observe, Policy, Purpose, Rul
 /// The flags.
 #[derive(Debug, clap::Args)]
 pub(super) struct Outward {
-    /// Hosts that remote bases and submodules may name although they are private: a name, *.domain, an address or
-    /// a block of addresses, with :port if need be.
+    /// Private hosts that remote bases and submodules may use: a name, *.domain, an address or a network, with an
+    /// optional :port.
     #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
     allow_content_hosts: Vec<HostPattern>,
-    /// The only hosts that objects may name as sources, registries, buckets, proxies and clusters; any host but
-    /// metadata services where it is not given.
+    /// The only hosts that objects may use for sources, registries, buckets, proxies and clusters; by default any but
+    /// metadata services.
     #[arg(long, value_delimiter = ',', value_name = "HOSTS")]
     allow_hosts: Vec<HostPattern>,
-    /// Whether objects may not name hosts with private or loopback addresses, unless --allow-hosts lists them.
+    /// Denies hosts with private or loopback addresses in objects, unless --allow-hosts lists them.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     deny_private_addresses: bool,
     /// Hosts that artifacts of sources are fetched from, besides our own storage, the Services of the controllers'
@@ -38,7 +38,7 @@ pub(super) struct Around<'a> {
     pub(super) cluster: &'a str,
     /// The namespace of the controllers.
     pub(super) namespace: &'a str,
-    /// The notification receiver, which tells the cluster's domain.
+    /// The notification receiver, which has the cluster's domain in its address.
     pub(super) events: Option<&'a str>,
     /// `--external-artifact-hosts`
     pub(super) external: &'a [String],

@@ -1,4 +1,4 @@
-//! How the cluster is reached: by whom the kubeconfig or the pod's account says, and every request counted.
+//! The client of the cluster, from the kubeconfig or the pod's account, with metrics of requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) async fn client(
     let config = kubeconfig::config(path, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(Failure::told_as_ours)?;
     kubeconfig::check_address(&config).map_err(Failure::told_as_ours)?;
-    // The API server's audit log tells by this who asked.
+    // The API server's audit log shows this user agent.
     let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));
     let address = config.cluster_url.to_string();
@@ -35,7 +35,7 @@ pub(super) async fn client(
     Ok((counted(&client, metrics, host), address))
 }
 
-/// A client whose requests are counted by what became of them.
+/// A client with metrics of its requests by result.
 fn counted(client: &Client, metrics: Arc<Metrics>, host: String) -> Client {
     let (own, namespace) = (client.clone(), client.default_namespace().to_owned());
     let host: Arc<str> = host.into();

@@ -12,7 +12,7 @@ use sluice_source::network::Client;
 
 /// How long telling it may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it is told again what it could not take.
+/// The number of retries of a failed post.
 const RETRIES: u32 = 4;
 
 /// The notification receiver.

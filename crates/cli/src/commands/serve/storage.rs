@@ -1,9 +1,9 @@
-//! The directory of the artifacts: the one that was asked for, or one in the state directory of the user.
+//! The directory of the artifact store: from the flag, or in the user's state directory.
 //!
-//! What can be written there is applied to clusters. So the default is no place that others can prepare: it is
-//! made for the user alone, and refused if it is a link, belongs to somebody else or can be written by others. A
-//! directory that was asked for is the operator's choice (a volume belongs to root and is open to a group); it
-//! only has to be usable, and that is found out at the start.
+//! Files in it are applied to clusters. So the default directory must not be one that others can prepare: it is created
+//! for the user alone, and rejected if it is a link, has another owner or is writable by others. A directory of the flag
+//! is the operator's choice (a volume belongs to root and is open to a group); it only has to be usable, which is checked
+//! at the start.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
@@ -78,7 +78,7 @@ fn probe(path: &Path) -> io::Result<Metadata> {
     probed
 }
 
-/// Whether nobody but the owner of the probe can have prepared a directory.
+/// Whether no other user can have prepared a directory.
 #[cfg(unix)]
 fn check(path: &Path, own: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;

@@ -7,7 +7,7 @@ use sluice_api::names::sluice::SUSPENDED_BY;
 use crate::kinds::text_at;
 use crate::session::Session;
 
-/// Who suspended an object, when, and what they said about it.
+/// The user that suspended an object, with time and reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) by: String,
@@ -53,7 +53,7 @@ impl Record {
     }
 }
 
-/// Who the API server takes us for; who is logged in where it does not say.
+/// The user that the API server authenticates us as; the local user if it does not say.
 pub(super) async fn who(session: &Session) -> String {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let request = http::Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")

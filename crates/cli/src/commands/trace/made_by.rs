@@ -1,4 +1,4 @@
-//! Who made an object: its labels say it, or those of its owners.
+//! The owner of an object: from its labels, or those of its owner references.
 
 use serde_json::Value;
 

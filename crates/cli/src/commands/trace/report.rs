@@ -57,7 +57,7 @@ impl Report {
         self.state(ready, false);
     }
 
-    /// The same, with another word for failures.
+    /// The same, with another text for failures.
     fn state(&mut self, ready: Option<&Value>, tells_failure: bool) {
         let Some(ready) = ready else { return self.line("Status", "Unknown") };
         let ended = if tells_failure && text_at(ready, "/status") == "False" {

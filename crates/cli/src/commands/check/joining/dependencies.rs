@@ -1,5 +1,4 @@
-//! Whether everything that is waited for can come: dependencies are declared or there, and none
-//! waits for itself.
+//! Checks dependencies: they are declared or in the cluster, and there are no cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a directory says about a cluster: the Flux objects in it, and what they would apply.
+//! The Flux objects in a directory, and the objects that they would apply.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub(super) struct Inputs {
     pub(super) declared: Vec<Value>,
     /// What the Kustomizations' paths build, as far as they lie in the same repository.
     pub(super) built: Vec<Value>,
-    /// Kustomizations whose path cannot be built, and why.
+    /// Kustomizations with a path that cannot be built, and the cause.
     pub(super) unbuilt: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the Flux objects of a directory need from the cluster before they can work.
+//! What the Flux objects of a directory need from the cluster.
 
 use std::collections::BTreeSet;
 

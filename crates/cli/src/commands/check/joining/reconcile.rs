@@ -1,5 +1,4 @@
-//! One reconciliation of everything that a directory declares: sources first, then what is applied
-//! from them.
+//! Reconciles everything that a directory declares once: sources first, then their users.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Whether traffic would arrive: the Services, ports, classes and gateways that Ingresses and
-//! HTTPRoutes name are applied with them, or in the cluster.
+//! Checks routes: the Services, ports, classes and gateways that Ingresses and HTTPRoutes refer to are applied with
+//! them, or are in the cluster.
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::IngressClass;

@@ -1,4 +1,4 @@
-//! What is in each of the secrets.
+//! The content of each kind of secret.
 
 use std::path::Path;
 

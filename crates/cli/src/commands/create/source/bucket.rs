@@ -7,15 +7,15 @@ use super::{Fetching, ignore, local};
 use crate::outcome::Failure;
 use crate::tell;
 
-/// Makes a Bucket.
+/// Creates a Bucket.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Arguments {
     /// The name.
     name: Option<String>,
-    /// Who issues credentials: generic, aws, azure or gcp.
+    /// The provider of credentials: generic, aws, azure or gcp.
     #[arg(long, default_value = "generic", value_parser = ["generic", "aws", "azure", "gcp"])]
     provider: String,
-    /// The bucket's own name.
+    /// The name of the bucket at the server.
     #[arg(long)]
     bucket_name: Option<String>,
     /// The address of the server.
@@ -30,7 +30,7 @@ pub(in super::super) struct Arguments {
     /// The region.
     #[arg(long)]
     region: Option<String>,
-    /// Reaches the server without TLS.
+    /// Uses plain HTTP.
     #[arg(long)]
     insecure: bool,
     /// The secret with the credentials.
@@ -39,7 +39,7 @@ pub(in super::super) struct Arguments {
     /// The secret with the address of a proxy.
     #[arg(long)]
     proxy_secret_ref: Option<String>,
-    /// Paths to leave out.
+    /// Paths to ignore.
     #[arg(long, value_delimiter = ',')]
     ignore_paths: Vec<String>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use super::Verification;
 use crate::outcome::Failure;
 use crate::tell;
 
-/// Makes a HelmChart.
+/// Creates a HelmChart.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Arguments {
     /// The name.
@@ -21,7 +21,7 @@ pub(in super::super) struct Arguments {
     /// The source, as KIND/NAME.
     #[arg(long)]
     source: Option<String>,
-    /// When a new chart is made: ChartVersion or Revision.
+    /// The reconcile strategy: ChartVersion or Revision.
     #[arg(long, default_value = "ChartVersion")]
     reconcile_strategy: String,
     #[command(flatten)]

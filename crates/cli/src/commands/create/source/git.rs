@@ -13,12 +13,12 @@ use crate::ask::answered_yes;
 use crate::outcome::Failure;
 use crate::tell;
 
-/// Makes a GitRepository.
+/// Creates a GitRepository.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Arguments {
     /// The name.
     name: Option<String>,
-    /// The address of the repository.
+    /// The URL of the repository.
     #[arg(long)]
     url: Option<String>,
     /// The branch.
@@ -48,19 +48,19 @@ pub(in super::super) struct Arguments {
     /// The secret with the address of a proxy.
     #[arg(long)]
     proxy_secret_ref: Option<String>,
-    /// Who issues credentials: generic, github, aws or azure.
+    /// The provider of credentials: generic, github, aws or azure.
     #[arg(long, value_parser = ["generic", "github", "aws", "azure"])]
     provider: Option<String>,
-    /// The authority that the server's certificate is checked with.
+    /// The certificate authority of the server.
     #[arg(long)]
     ca_file: Option<PathBuf>,
     /// Fetches submodules too.
     #[arg(long)]
     recurse_submodules: bool,
-    /// The deploy key is known to the repository already: does not ask for it.
+    /// Does not ask whether the deploy key was added to the repository.
     #[arg(short, long)]
     silent: bool,
-    /// Paths to leave out.
+    /// Paths to ignore.
     #[arg(long, value_delimiter = ',')]
     ignore_paths: Vec<String>,
     /// The only directories to fetch.

@@ -10,12 +10,12 @@ use super::{Fetching, local, scheme};
 use crate::outcome::Failure;
 use crate::tell;
 
-/// Makes a HelmRepository.
+/// Creates a HelmRepository.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Arguments {
     /// The name.
     name: Option<String>,
-    /// The address of the repository.
+    /// The URL of the repository.
     #[arg(long)]
     url: Option<String>,
     /// The user, for basic authentication.
@@ -24,19 +24,19 @@ pub(in super::super) struct Arguments {
     /// The password, for basic authentication.
     #[arg(short, long)]
     password: Option<String>,
-    /// The client's certificate.
+    /// The client certificate.
     #[arg(long)]
     cert_file: Option<PathBuf>,
-    /// The key of the client's certificate.
+    /// The key of the client certificate.
     #[arg(long)]
     key_file: Option<PathBuf>,
-    /// The authority that the server's certificate is checked with.
+    /// The certificate authority of the server.
     #[arg(long)]
     ca_file: Option<PathBuf>,
     /// The secret with the credentials.
     #[arg(long)]
     secret_ref: Option<String>,
-    /// Who issues credentials for a registry.
+    /// The provider of a registry's credentials.
     #[arg(long)]
     oci_provider: Option<String>,
     /// Sends credentials to other hosts as well.

@@ -6,15 +6,15 @@ use super::super::made::{Maker, Words, kind};
 use super::{Fetching, Verification, ignore, local};
 use crate::outcome::Failure;
 
-/// Makes an OCIRepository.
+/// Creates an OCIRepository.
 #[derive(Debug, clap::Args)]
 pub(in super::super) struct Arguments {
     /// The name.
     name: Option<String>,
-    /// Who issues credentials: generic, aws, azure or gcp.
+    /// The provider of credentials: generic, aws, azure or gcp.
     #[arg(long, default_value = "generic", value_parser = ["generic", "aws", "azure", "gcp"])]
     provider: String,
-    /// The address of the repository.
+    /// The URL of the repository.
     #[arg(long)]
     url: Option<String>,
     /// The tag.
@@ -32,16 +32,16 @@ pub(in super::super) struct Arguments {
     /// The secret with the address of a proxy.
     #[arg(long)]
     proxy_secret_ref: Option<String>,
-    /// The service account whose pull secrets are used.
+    /// The service account with the image pull secrets.
     #[arg(long)]
     service_account: Option<String>,
     /// The secret with certificates.
     #[arg(long)]
     cert_ref: Option<String>,
-    /// Paths to leave out.
+    /// Paths to ignore.
     #[arg(long, value_delimiter = ',')]
     ignore_paths: Vec<String>,
-    /// Reaches the registry without TLS.
+    /// Uses plain HTTP.
     #[arg(long)]
     insecure: bool,
     /// The layer to use, as MEDIA-TYPE:OPERATION.

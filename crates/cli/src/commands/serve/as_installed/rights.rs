@@ -1,4 +1,4 @@
-//! The table of rights is exactly what the controllers use: nothing is refused, nothing is left over.
+//! The table of rights is exactly what the controllers use: no request is denied, no right is unused.
 
 use std::collections::BTreeSet;
 

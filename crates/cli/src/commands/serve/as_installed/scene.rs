@@ -1,4 +1,4 @@
-//! An installation on an embedded cluster, running, and an object of each kind.
+//! A running installation on an embedded cluster, with an object of each kind.
 
 use std::path::Path;
 use std::sync::Arc;

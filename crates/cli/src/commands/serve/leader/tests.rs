@@ -50,7 +50,7 @@ fn election(identity: &str) -> Election {
     }
 }
 
-/// A lease that somebody else takes, as upstream's controller does.
+/// A lease of another holder, such as upstream's controller.
 async fn taken(config: &ControllerConfig, controller: &str) -> Held {
     let candidate = Candidate {
         client: config.client.clone(),
@@ -170,7 +170,7 @@ fn replica(sandbox: &Sandbox, address: &str) -> ControllerConfig {
 async fn another_leader_with_an_empty_store_goes_on_within_two_seconds() {
     let (sandbox, origin) = prepared().await;
     let client = origin.client;
-    // Nobody listens at either address.
+    // There is no server at either address.
     let first = replica(&sandbox, "127.0.0.1:1");
     let second = replica(&sandbox, "127.0.0.1:2");
     let metrics = Arc::clone(&second.operation.metrics);
