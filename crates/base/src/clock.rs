@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 /// Wall time as the owner of the clock defines it: the real one, or a simulation's.
 ///
-/// There is no `sleep` here; engines do not wait. Whoever waits does so on its runtime's timer,
+/// There is no `sleep` here; engines do not wait. Code that waits does so on its runtime's timer,
 /// which a simulation pauses.
 pub trait Clock: Send + Sync {
     /// The present moment.

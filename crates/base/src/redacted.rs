@@ -6,8 +6,8 @@ use std::ops::Deref;
 
 pub use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A value that prints as `[redacted]` and is overwritten when it is dropped; whoever needs it says so with
-/// [`Redacted::expose`]. Copies that others make of it (request buffers, parsed keys of other libraries) are
+/// A value that prints as `[redacted]` and is overwritten when it is dropped; [`Redacted::expose`]
+/// gives access. Copies that others make of it (request buffers, parsed keys of other libraries) are
 /// theirs; `docs/identities.md` lists them.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Redacted<T: Zeroize>(T);
@@ -25,7 +25,7 @@ impl<T: Zeroize> Redacted<T> {
 }
 
 impl<T: Zeroize + Default> Redacted<T> {
-    /// The value itself, for good: from here on nobody overwrites it.
+    /// The value itself, for good: from here on it is not overwritten.
     pub fn into_exposed(mut self) -> T {
         std::mem::take(&mut self.0)
     }

@@ -1,8 +1,8 @@
-//! Durations as Kubernetes' tools print them in tables: at most two units, coarser the longer they are.
+//! Durations as in Kubernetes' tables: at most two units, coarser for longer ones.
 
 use jiff::SignedDuration;
 
-/// A duration for people; one that is hardly negative is nothing, clocks differ.
+/// A duration for people; a slightly negative one is zero, because clocks differ.
 pub(crate) fn human(span: SignedDuration) -> String {
     let seconds = span.as_secs();
     if seconds < -1 {

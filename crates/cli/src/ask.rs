@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-/// Asks whether to do something.
+/// Asks for confirmation.
 pub(crate) fn confirmed(what: &str) -> bool {
     answered_yes(&format!("Are you sure you want to {what}"))
 }

@@ -1,14 +1,14 @@
-//! What clouds look at in the environment of this process.
+//! The environment of this process for clouds.
 
 use std::sync::Arc;
 
 use sluice_cloud::Environment;
 
-/// What the names of their variables begin with.
+/// The prefixes of their variables.
 const PREFIXES: [&str; 6] =
     ["AWS_", "AZURE_", "GCE_", "GOOGLE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST"];
 
-/// The variables of clouds, and files as the disk has them.
+/// The variables of clouds, and access to files.
 pub(crate) fn environment() -> Environment {
     let is_of_cloud = |name: &str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let variables = std::env::vars_os().filter_map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! What commands reach outside of a cluster: repositories and files on other machines.
+//! Remote bases of commands.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use sluice_source::network::{HostPattern, Network, Policy, Purpose};
 
 use crate::outcome::Failure;
 
-/// Runs a build again and again until the bases on other machines that it needs are there. They are fetched
-/// without credentials, from the Internet and from private hosts that whoever runs the command lists.
+/// Repeats a build until all remote bases that it needs are fetched. They are fetched without credentials, from public
+/// hosts and from private ones that the user lists.
 pub(crate) async fn with_bases<T, E>(
     content_hosts: &[HostPattern],
     build: impl Fn(&Bases) -> Result<T, E>,

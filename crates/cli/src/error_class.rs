@@ -11,13 +11,13 @@ use sluice_ssa::ErrorClass;
 use crate::kinds::{condition, text_at};
 use crate::session::Session;
 
-/// What events say about objects, by uid and reason: the class, and that of each object that failed.
+/// The classes in events, by uid and reason: of the failure, and of each object that failed.
 #[derive(Debug, Default)]
 pub(crate) struct Classes(BTreeMap<(String, String), (String, Value)>);
 
 impl Classes {
-    /// Reads the events of a namespace, or of all, where an object is not ready. Whoever may not read them sees
-    /// what reasons tell.
+    /// Reads the events of a namespace, or of all, if an object is not ready. Without the right to read them, classes come
+    /// from reasons.
     pub(crate) async fn read<'a>(
         session: &Session,
         namespace: Option<&str>,
@@ -40,7 +40,7 @@ impl Classes {
             let uid = text_at(event, "/involvedObject/uid").to_owned();
             Some(((uid, text_at(event, "/reason").to_owned()), (class, each)))
         };
-        // The newest comes last, and stays.
+        // The newest comes last, and wins.
         events.sort_by_cached_key(|event| text_at(event, "/lastTimestamp").to_owned());
         Self(events.iter().filter_map(key).collect())
     }
@@ -61,7 +61,7 @@ impl Classes {
         self.0.get(&(text_at(object, "/metadata/uid").to_owned(), reason))
     }
 
-    /// How many objects fail in each class.
+    /// The number of failing objects of each class.
     pub(crate) fn count(&self, objects: &[Value]) -> Map<String, Value> {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for class in objects.iter().filter_map(|object| self.of(object)) {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_event_tells_and_else_the_reason() {
+    fn the_newest_event_decides_and_else_the_reason() {
         let classes = Classes::of_events(vec![
             event("2026-01-01T00:00:02Z", "ReconciliationFailed", "quota"),
             event("2026-01-01T00:00:01Z", "ReconciliationFailed", "rbac"),

@@ -1,4 +1,4 @@
-//! The flags that every command takes: which cluster, which namespace, how long.
+//! The flags of all commands: cluster, namespace, timeout.
 
 use std::path::PathBuf;
 
@@ -116,7 +116,7 @@ struct Access {
 }
 
 impl Globals {
-    /// The namespace that the command is about.
+    /// The namespace of the command.
     pub(crate) fn namespace(&self) -> Result<String, Failure> {
         let given = self.namespace.clone().or_else(|| self.namespace_of_context());
         let name = given.or_else(namespace_of_environment);
@@ -143,8 +143,8 @@ impl Globals {
         named.context.as_ref()?.namespace.clone().filter(|name| !name.is_empty())
     }
 
-    /// The directory that `check --cluster` names, and the flags without it. Flux and kubectl call the
-    /// kubeconfig's cluster so, which has no name that is a path.
+    /// The directory of `check --cluster`, and the flags without it. In Flux and kubectl this flag names the kubeconfig's
+    /// cluster, and such a name is no path.
     pub(crate) fn cluster_path(&self) -> Option<(PathBuf, Self)> {
         let path = self.access.cluster.as_ref().map(PathBuf::from).filter(|path| path.exists())?;
         let mut globals = self.clone();
@@ -152,17 +152,17 @@ impl Globals {
         Some((path, globals))
     }
 
-    /// How long the command may take.
+    /// The timeout of the command.
     pub(crate) fn timeout(&self) -> std::time::Duration {
         self.timeout.to_std()
     }
 
-    /// Takes the value of `--token`, where it is not meant for the API server.
+    /// Takes the value of `--token` if it is not for the API server.
     pub(crate) fn take_token(&mut self) -> Option<String> {
         self.access.token.take()
     }
 
-    /// A client for the cluster that is meant, and its address.
+    /// A client for the cluster, and its address.
     pub(crate) async fn client(&self) -> Result<(Client, String), Failure> {
         let options = KubeConfigOptions {
             context: self.context.clone(),

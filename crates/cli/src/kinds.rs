@@ -1,7 +1,6 @@
-//! The kinds of Flux, one row each: how they are typed, what their tables show, what can be done with them.
+//! The kinds of Flux, one row each: names on the command line, columns, supported commands.
 //!
-//! The commands read this table and know no kind by name, except where Flux treats one in a way of
-//! its own.
+//! The commands use this table and know no kind by name, except where Flux treats one specially.
 
 mod columns;
 mod retype;
@@ -36,7 +35,7 @@ impl Family {
     }
 }
 
-/// What can be done with objects of a kind beside looking at them.
+/// The commands that a kind supports beside `get`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     Get,
@@ -50,15 +49,15 @@ pub(crate) enum Verb {
 /// How the readiness of an object is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readiness {
-    /// Its conditions.
+    /// By its conditions.
     Conditions,
-    /// Nothing: no controller looks at it, and this is said instead.
+    /// Not at all: the kind has no controller, and this text is shown.
     Always(&'static str),
-    /// Nothing if it is a registry, its conditions otherwise.
+    /// Not at all for a registry, by its conditions otherwise.
     UnlessRegistry(&'static str),
 }
 
-/// What of an object's texts is shortened in tables: digests, to eight characters.
+/// What is shortened in tables: digests, to eight characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shorten {
     Nothing,
@@ -71,21 +70,21 @@ pub(crate) struct Kind {
     /// Group, version, kind and plural.
     pub(crate) definition: Definition,
     family: Option<Family>,
-    /// The words it is typed as: the first is shown for one object, the second in `get`.
+    /// The names on the command line: the first for one object, the second in `get`.
     words: &'static [&'static str],
-    /// What it is called in messages.
+    /// The name in messages.
     pub(crate) human: &'static str,
-    /// What tables show between name and readiness.
+    /// The columns between name and readiness.
     pub(crate) columns: &'static [Column],
     shorten: Shorten,
     /// How the readiness of an object is determined.
     pub(crate) readiness: Readiness,
     verbs: &'static [Verb],
-    /// Whether `export` knows where its credentials are.
+    /// Whether `export` finds its credentials.
     pub(crate) has_secret: bool,
     /// An object as Flux's Go types write it.
     pub(crate) retype: fn(&Value) -> Result<Value, serde_json::Error>,
-    /// What is said once it has been reconciled.
+    /// The message after a reconciliation.
     pub(crate) success: fn(&Value) -> String,
 }
 
@@ -95,17 +94,17 @@ impl Kind {
         self.definition.kind
     }
 
-    /// The family it is typed behind.
+    /// The common name that it is below.
     pub(crate) fn family(&self) -> Option<Family> {
         self.family
     }
 
-    /// Whether a command takes objects of this kind.
+    /// Whether a command supports this kind.
     pub(crate) fn takes(&self, verb: Verb) -> bool {
         self.verbs.contains(&verb)
     }
 
-    /// Whether no controller answers for this object.
+    /// Whether the object has no controller.
     pub(crate) fn is_static(&self, object: &Value) -> bool {
         match self.readiness {
             Readiness::Conditions => false,

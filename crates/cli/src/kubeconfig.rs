@@ -1,5 +1,5 @@
-//! Which cluster is meant: the kubeconfig of a flag, of the environment or of the home directory, or the pod's
-//! own account. What is wrong with it is told in one line, with what to do.
+//! The cluster: from the kubeconfig of a flag, of the environment or of the home directory, or from the pod's account.
+//! Errors are one line with a hint.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigEr
 
 use crate::outcome::Failure;
 
-/// The cluster of a kubeconfig, as far as one is given or chosen from; otherwise whichever is known.
+/// The configuration of a kubeconfig, if one is given or found; otherwise of the pod.
 pub(crate) async fn config(
     path: Option<&Path>,
     options: &KubeConfigOptions,
@@ -27,7 +27,7 @@ pub(crate) async fn config(
     config.map_err(|error| unusable(&error, shown.as_deref(), &contexts))
 }
 
-/// Refuses an address that no request could be sent to.
+/// Fails for an address that cannot be used.
 pub(crate) fn check_address(config: &Config) -> Result<(), Failure> {
     let url = &config.cluster_url;
     if url.scheme().is_some() && url.authority().is_some() {
@@ -40,7 +40,7 @@ pub(crate) fn check_address(config: &Config) -> Result<(), Failure> {
     .hint("it begins with https:// or http://"))
 }
 
-/// Neither a kubeconfig nor an account of a pod.
+/// The failure without a kubeconfig and a pod's account.
 fn nothing_known(error: &InferConfigError) -> Failure {
     let cause = std::error::Error::source(error).and_then(|it| it.downcast_ref());
     let given = of_environment();
@@ -61,7 +61,7 @@ fn of_environment() -> Option<String> {
     std::env::var("KUBECONFIG").ok().filter(|given| !given.is_empty())
 }
 
-/// What is wrong with a kubeconfig, in Flux's words where it has some.
+/// The error of a kubeconfig, with Flux's message where it has one.
 fn unusable(error: &KubeconfigError, path: Option<&str>, contexts: &[String]) -> Failure {
     let shown = path.unwrap_or("~/.kube/config");
     let elsewhere = "name another kubeconfig with --kubeconfig or in KUBECONFIG";

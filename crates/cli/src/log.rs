@@ -1,5 +1,5 @@
-//! Logs as Flux's controllers write them: one JSON object in a line on stderr, with `level`, `ts` and `msg`, and what
-//! the pass is about: `controller`, `controllerKind`, `name`, `namespace`, `reconcileID`. `flux logs` reads these.
+//! Logs in the format of Flux's controllers: one JSON object per line on stderr, with `level`, `ts`, `msg` and the fields of
+//! the pass: `controller`, `controllerKind`, `name`, `namespace`, `reconcileID`. `flux logs` reads these.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 thread_local! {
-    /// The spans that this thread is in, innermost last.
+    /// The current spans of this thread, innermost last.
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A span: what it says, and how many hold it.
+/// A span: its fields, and its reference count.
 struct Span {
     fields: Map<String, Value>,
     holders: usize,
 }
 
-/// Writes what is at least as weighty as its level, with what the spans around it say.
+/// Writes events of at least its level, with the fields of their spans.
 pub(crate) struct JsonLines {
     level: Level,
     console: bool,
@@ -34,7 +34,7 @@ pub(crate) struct JsonLines {
 }
 
 impl JsonLines {
-    /// With the least weighty level that is written, and whether lines are for people.
+    /// With a minimum level, and whether lines are for people.
     pub(crate) fn new(level: Level, console: bool) -> Self {
         Self { level, console, next: AtomicU64::new(1), spans: Mutex::default() }
     }
@@ -43,7 +43,7 @@ impl JsonLines {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line about an event at a moment.
+    /// The line of an event at a time.
     fn line(&self, event: &Event<'_>, now: Timestamp) -> String {
         let level = match *event.metadata().level() {
             Level::ERROR => "error",
@@ -104,7 +104,7 @@ impl Subscriber for JsonLines {
 
     fn event(&self, event: &Event<'_>) {
         let line = self.line(event, Timestamp::now());
-        // Nothing is left to do if stderr is gone.
+        // stderr is closed.
         let _ = writeln!(std::io::stderr().lock(), "{line}");
     }
 
@@ -180,7 +180,7 @@ mod tests {
 
     use super::JsonLines;
 
-    /// Keeps the lines instead of writing them.
+    /// Collects the lines for tests.
     struct Kept(JsonLines, &'static Mutex<Vec<String>>);
 
     impl Subscriber for Kept {

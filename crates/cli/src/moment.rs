@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sluice_base::time;
 
-/// `2026-08-19 12:00:00 +0000 UTC`; what is no moment is left as it is.
+/// `2026-08-19 12:00:00 +0000 UTC`; anything else is unchanged.
 pub(crate) fn spelled(text: &str) -> String {
     shown(text, "%Y-%m-%d %H:%M:%S %z %Z")
 }
@@ -31,7 +31,7 @@ fn in_zone(moment: Timestamp, form: &str) -> String {
     moment.to_zoned(local()).strftime(form).to_string()
 }
 
-/// The zone that Go would take: that of `TZ`, or of the machine; UTC where there is none.
+/// Go's local zone: of `TZ`, or of the machine; UTC by default.
 fn local() -> TimeZone {
     let path = match std::env::var("TZ") {
         Ok(name) if name.is_empty() || name == "UTC" => return TimeZone::UTC,

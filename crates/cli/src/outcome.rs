@@ -1,22 +1,21 @@
-//! How a command ends: 0 fine, 1 findings or not ready, 2 it could not be done.
+//! Exit codes: 0 fine, 1 findings or not ready, 2 the command failed.
 //!
-//! Commands that Flux has as well fail as Flux's do, so that scripts keep working: one line behind a
-//! mark, and 1.
+//! Commands that Flux has too fail like Flux's, so that scripts keep working: one line with a mark, and exit code 1.
 
 use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// What a command found, if it could do its work.
+/// The result of a command that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything is as it should be.
+    /// Without findings.
     Fine,
     /// A finding, which was reported.
     Findings,
 }
 
-/// Why a command could not do its work, with what to do about it.
+/// Why a command failed, with a hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -34,12 +33,12 @@ enum Manner {
 }
 
 impl Failure {
-    /// A failure that nothing else caused.
+    /// A failure without a cause.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), source: None, hint: None, manner: Manner::Ours }
     }
 
-    /// A failure that `source` caused.
+    /// A failure with a cause.
     pub(crate) fn caused(
         message: impl Into<String>,
         source: impl Into<Box<dyn Error + Send + Sync>>,
@@ -52,19 +51,19 @@ impl Failure {
         }
     }
 
-    /// A failure of a command that Flux has as well, in Flux's words.
+    /// A failure of a command that Flux has too, with Flux's message.
     pub(crate) fn flux(message: impl Into<String>) -> Self {
         Self { message: message.into(), source: None, hint: None, manner: Manner::Flux(1) }
     }
 
     /// In Flux's style.
     #[must_use]
-    pub(crate) fn told_as_flux(mut self) -> Self {
+    pub(crate) fn in_flux_style(mut self) -> Self {
         self.manner = Manner::Flux(1);
         self
     }
 
-    /// The same, with the exit code of a comparison that could not be done.
+    /// The same, with the exit code of a failed comparison.
     #[must_use]
     pub(crate) fn of_comparison(mut self) -> Self {
         self.manner = Manner::Flux(2);
@@ -73,17 +72,17 @@ impl Failure {
 
     /// In the style of our own commands.
     #[must_use]
-    pub(crate) fn told_as_ours(mut self) -> Self {
+    pub(crate) fn in_own_style(mut self) -> Self {
         self.manner = Manner::Ours;
         self
     }
 
-    /// What happened, without its causes.
+    /// The message, without its causes.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// With advice.
+    /// Adds a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -109,7 +108,7 @@ pub(crate) fn report(result: Result<Outcome, Failure>) -> ExitCode {
                 cause = error.source();
             }
             let mut stderr = std::io::stderr().lock();
-            // Nothing is left to do if stderr is gone.
+            // stderr is closed.
             let _ = writeln!(stderr, "{line}");
             if let Some(hint) = failure.hint {
                 let _ = writeln!(stderr, "hint: {hint}");

@@ -1,4 +1,4 @@
-//! Whether an object has come to rest, as Flux's client asks it.
+//! Whether an object is ready, as in Flux's client.
 
 use serde_json::Value;
 use sluice_kstatus::Status;
@@ -7,7 +7,7 @@ use crate::kinds::{Kind, condition};
 use crate::outcome::Failure;
 use crate::session::{Session, now};
 
-/// Looks at an object: it, once it is ready; nothing while that may still come.
+/// Checks an object: returns it once it is ready; `None` while it is in progress.
 pub(crate) async fn look(
     session: &Session,
     kind: &Kind,
@@ -20,7 +20,7 @@ pub(crate) async fn look(
     Ok(settled(&object)?.then_some(object))
 }
 
-/// Whether the Ready condition is about the object as it is now.
+/// Whether the Ready condition is about the current generation.
 fn is_observed(object: &Value) -> bool {
     let number = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_i64);
     let generation = number(object, "/metadata/generation").unwrap_or_default();
@@ -32,7 +32,7 @@ fn is_observed(object: &Value) -> bool {
     }
 }
 
-/// Whether kstatus takes the object for current; a failure if it takes it for anything but underway.
+/// Whether the object is current in kstatus; a failure unless it is in progress.
 pub(crate) fn settled(object: &Value) -> Result<bool, Failure> {
     let assessment =
         sluice_kstatus::assess(object, now()).map_err(|error| Failure::flux(error.to_string()))?;

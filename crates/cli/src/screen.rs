@@ -1,40 +1,40 @@
 //! Terminal output: final lines, and live lines that are redrawn.
 //!
-//! On a terminal the live lines are drawn over themselves; in a pipe only final lines are written, one
-//! event a line. Colour carries no meaning alone and is left out with `NO_COLOR` and in pipes.
+//! On a terminal live lines are redrawn in place; in a pipe only final lines are written, one event per line. Colour alone
+//! has no meaning and is omitted with `NO_COLOR` and in pipes.
 
 use std::io::{IsTerminal as _, Write as _};
 
-/// What a piece of text is, for its colour.
+/// The role of a text, which determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// Headings and names.
     Strong,
     /// Done, ready.
     Good,
-    /// Refused, on purpose.
+    /// Denied, on purpose.
     Bad,
-    /// What the eye may skip.
+    /// Less important.
     Faint,
 }
 
-/// Standard output as a place for stories.
+/// Standard output with live lines.
 pub(crate) struct Screen {
     live: bool,
     colour: bool,
-    /// How many live lines are there to be drawn over.
+    /// The number of live lines on the screen.
     drawn: usize,
 }
 
 impl Screen {
-    /// Standard output as it is.
+    /// Standard output.
     pub(crate) fn stdout() -> Self {
         let live = std::io::stdout().is_terminal();
         let colour = live && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Self { live, colour, drawn: 0 }
     }
 
-    /// A text in its tone.
+    /// A text in its colour.
     pub(crate) fn tone(&self, tone: Tone, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();
@@ -64,7 +64,7 @@ impl Screen {
         self.drawn = 0;
     }
 
-    /// Draws the live lines anew; nothing in a pipe.
+    /// Redraws the live lines; nothing in a pipe.
     pub(crate) fn draw(&mut self, lines: &[String]) {
         if self.live {
             self.replace(lines);
@@ -75,7 +75,7 @@ impl Screen {
     fn replace(&self, lines: &[String]) {
         let mut text = String::new();
         if self.drawn > 0 {
-            // Up to the first live line, and away with everything from there on.
+            // Up to the first live line, and clear the rest.
             text = format!("\u{1b}[{}A\r\u{1b}[J", self.drawn);
         }
         for line in lines {

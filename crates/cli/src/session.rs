@@ -1,4 +1,4 @@
-//! One command's dealings with a cluster: objects as JSON, failures in the words of Kubernetes' Go client.
+//! A command's access to a cluster: objects as JSON, errors with the messages of Kubernetes' Go client.
 
 mod discovery;
 mod reach;
@@ -15,29 +15,29 @@ use sluice_runtime::status::api_resource;
 use tokio::time::Instant;
 
 pub(crate) use discovery::{find_kind, find_resource, namespaced};
-pub(crate) use reach::words as unreached;
+pub(crate) use reach::message as unreached;
 
 use crate::globals::Globals;
 use crate::kinds::Kind;
 use crate::outcome::Failure;
 
-/// What Go says when time is up.
+/// Go's message for an exceeded deadline.
 pub(crate) const DEADLINE: &str = "context deadline exceeded";
 
-/// How long to wait before looking again.
+/// The poll interval.
 const POLL: Duration = Duration::from_millis(250);
 
-/// How much longer a command may take than it may wait, to say how that ended.
+/// The additional time of a command after its timeout, to report the result.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A cluster, a namespace in it, and how long there is.
+/// A client, a namespace and a deadline.
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     deadline: Instant,
 }
 
-/// Runs the work of a command against the cluster that the flags name.
+/// Runs a command on the cluster of the flags.
 pub(crate) fn with<T>(
     globals: &Globals,
     work: impl AsyncFnOnce(&Session) -> Result<T, Failure>,
@@ -50,24 +50,24 @@ pub(crate) fn with<T>(
     runtime.block_on(async {
         let deadline = Instant::now() + globals.timeout();
         let (client, address) = globals.client().await?;
-        let (client, mut lost) = reach::telling(&client, &address);
+        let (client, mut lost) = reach::reporting(&client, &address);
         let session = Session { client, namespace, deadline };
         let work = tokio::time::timeout_at(deadline + GRACE, work(&session));
         tokio::select! {
             biased;
-            lost = lost.told() => Err(lost),
+            lost = lost.failure() => Err(lost),
             done = work => done.unwrap_or_else(|_| Err(late())),
         }
     })
 }
 
-/// Time is up.
+/// The failure after the timeout.
 fn late() -> Failure {
     Failure::flux(DEADLINE)
         .hint("`sluice check` shows whether the controllers run; --timeout waits longer")
 }
 
-/// Runs work that asks no cluster.
+/// Runs a command without a cluster.
 pub(crate) fn without_cluster<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -141,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Changes an object by a merge patch; gives it as it is then.
+    /// Applies a merge patch to an object; returns the result.
     pub(crate) async fn patch(
         &self,
         kind: &Kind,
@@ -188,7 +188,7 @@ impl Session {
         Self { client: self.client.clone(), namespace, deadline: self.deadline }
     }
 
-    /// Looks again and again until `look` has something or time is up.
+    /// Polls until `look` has a result or the deadline is exceeded.
     pub(crate) async fn poll<T>(
         &self,
         mut look: impl AsyncFnMut() -> Result<Option<T>, Failure>,
@@ -225,7 +225,7 @@ impl Session {
     }
 }
 
-/// Refuses what would lead elsewhere as a part of a path, in the words of Kubernetes' Go client.
+/// Fails for a name that would change the path, with the message of Kubernetes' Go client.
 fn check_name(name: &str) -> Result<(), ApiFailure> {
     let mut wrong = Vec::new();
     if matches!(name, "." | "..") {
@@ -244,29 +244,29 @@ fn check_name(name: &str) -> Result<(), ApiFailure> {
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiFailure {
-    /// The cluster does not know the kind.
+    /// The kind is unknown.
     #[error("{0}")]
     NoKind(String),
-    /// The API server said no.
+    /// An error status.
     #[error("{message}")]
     Refused {
         /// The status code.
         code: u16,
-        /// The API server's words.
+        /// The API server's message.
         message: String,
     },
-    /// Something else went wrong.
+    /// Another error.
     #[error(transparent)]
     Other(kube::Error),
 }
 
 impl ApiFailure {
-    /// Whether the object is not there.
+    /// Whether the object does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { code: 404, .. })
     }
 
-    /// Whether the kind is not there.
+    /// Whether the kind is unknown.
     pub(crate) fn is_no_kind(&self) -> bool {
         matches!(self, Self::NoKind(_))
     }
@@ -281,14 +281,14 @@ impl From<ApiFailure> for Failure {
 fn to_value(object: DynamicObject, resource: &ApiResource) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
-        // Items of a list do not name their kind.
+        // List items lack their kind.
         fields.insert("apiVersion".to_owned(), resource.api_version.clone().into());
         fields.insert("kind".to_owned(), resource.kind.clone().into());
     }
     value
 }
 
-/// What time it is.
+/// The current time.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

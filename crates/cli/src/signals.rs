@@ -1,6 +1,6 @@
-//! Ctrl-C and a polite kill: the first asks for an orderly end, the second ends at once.
+//! SIGINT and SIGTERM: the first one requests an orderly shutdown, the second one ends at once.
 
-/// The signals that ask a command to end. As long as this lives, they do not end the process by themselves.
+/// The termination signals. While this exists, they do not end the process by themselves.
 pub(crate) struct Signals {
     #[cfg(unix)]
     streams: Vec<tokio::signal::unix::Signal>,
@@ -19,8 +19,7 @@ impl Signals {
         }
     }
 
-    /// Waits for the next one. None is lost between two calls, but two of a kind that come before a call
-    /// count as one.
+    /// Waits for the next one. None is lost between two calls, but two of the same kind before a call count as one.
     pub(crate) async fn next(&mut self) {
         #[cfg(unix)]
         {

@@ -1,7 +1,7 @@
-//! Tables as Flux prints them: tab after every padded cell, headings in capitals, no frame.
+//! Tables in Flux's format: a tab after every padded cell, headings in capitals, no frame.
 //!
-//! Flux draws with tablewriter 0.0.5 in its frameless mode. Scripts cut these tables at tabs, so the
-//! bytes are kept, down to the blank behind the last heading.
+//! Flux uses tablewriter 0.0.5 in its frameless mode. Scripts split these tables at tabs, so the bytes are the same, down
+//! to the blank after the last heading.
 
 /// A table. Without headings it is only its rows.
 pub(crate) fn render(headings: &[&str], rows: &[Vec<String>]) -> String {
@@ -33,7 +33,7 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>]) -> String {
         let height = row.iter().map(Vec::len).max().unwrap_or_default();
         for line in 0..height {
             for (lines, width) in row.iter().zip(&widths) {
-                // A cell with fewer lines than its row is filled up with two blanks a line.
+                // A cell with fewer lines than its row is padded with two blanks per line.
                 pad(&mut out, lines.get(line).copied().unwrap_or("  "), *width);
                 out.push('\t');
             }
@@ -48,7 +48,7 @@ fn pad(out: &mut String, text: &str, width: usize) {
     out.extend(std::iter::repeat_n(' ', width.saturating_sub(width_of(text))));
 }
 
-/// How many columns of a terminal a text takes: two for wide characters, none for marks.
+/// The width of a text on a terminal: two for wide characters, none for combining marks.
 fn width_of(text: &str) -> usize {
     text.chars().map(|character| columns_of(u32::from(character))).sum()
 }

@@ -4,42 +4,42 @@ use std::io::{ErrorKind, Write as _};
 
 use crate::outcome::Failure;
 
-/// Something is being done.
+/// An action begins.
 pub(crate) fn action(text: &str) {
     line("►", text);
 }
 
-/// Something is being made.
+/// An object is generated.
 pub(crate) fn generated(text: &str) {
     line("✚", text);
 }
 
-/// Something is waited for.
+/// The command waits.
 pub(crate) fn waiting(text: &str) {
     line("◎", text);
 }
 
-/// Something worked.
+/// An action succeeded.
 pub(crate) fn success(text: &str) {
     line("✔", text);
 }
 
-/// Something deserves attention.
+/// A warning.
 pub(crate) fn warning(text: &str) {
     line("⚠️", text);
 }
 
-/// Something failed, and work goes on.
+/// An action failed, and the command continues.
 pub(crate) fn failure(text: &str) {
     line("✗", text);
 }
 
 fn line(mark: &str, text: &str) {
-    // Nothing is left to do if stderr is gone.
+    // stderr is closed.
     let _ = writeln!(std::io::stderr().lock(), "{mark} {text}");
 }
 
-/// Writes data as it is.
+/// Writes data to stdout.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -50,7 +50,7 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A text on stderr without mark and without an end.
+/// A text on stderr without a mark and a newline.
 pub(crate) fn plain_error(text: &str) {
     let _ = write!(std::io::stderr().lock(), "{text}");
 }

@@ -33,7 +33,7 @@ pub(crate) mod annotation {
     /// The value of an enabled flag.
     pub(crate) const ENABLED: &str = "enabled";
 
-    /// All annotations that are removed at the end, whoever added them.
+    /// All annotations that are removed at the end, whichever step added them.
     pub(crate) const OF_THE_BUILD: [&str; 19] = [
         PREVIOUS_KINDS,
         PREVIOUS_NAMES,

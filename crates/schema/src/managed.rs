@@ -91,7 +91,7 @@ pub struct ConflictError {
 pub struct ConflictCause {
     /// The path of the field.
     pub field: String,
-    /// Whose it is.
+    /// The message, which names the manager.
     pub message: String,
 }
 

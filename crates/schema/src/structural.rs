@@ -294,7 +294,7 @@ pub fn normalize_numbers(value: &mut Value) {
     }
 }
 
-/// Whether the walk starts at a resource, whose `apiVersion`, `kind` and `metadata` need no schema,
+/// Whether the walk starts at a resource with `apiVersion`, `kind` and `metadata`, which need no schema,
 /// or at a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Root {

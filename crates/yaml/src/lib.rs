@@ -45,7 +45,7 @@ pub use node::{
 pub use stream::{split_for_kubernetes, split_for_kustomize};
 pub use token::ScalarStyle;
 
-/// Whose reading of a text is meant.
+/// The dialect of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// go-yaml v2: `sigs.k8s.io/yaml`, so everything that goes to or comes from an API server.

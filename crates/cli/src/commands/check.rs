@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     };
     let mut findings = Findings::default();
     let work = async |session: &Session| joining::check(session, &path, &mut findings).await;
-    session::with(&globals, work).map_err(Failure::told_as_ours)?;
+    session::with(&globals, work).map_err(Failure::in_own_style)?;
     findings.print(arguments.output.unwrap_or(Output::Table))?;
     Ok(if findings.are_bad() { Outcome::Findings } else { Outcome::Fine })
 }
@@ -103,52 +103,52 @@ async fn check(
     Ok(Outcome::Fine)
 }
 
-/// Whether the cluster is new enough.
+/// Checks the version of Kubernetes.
 async fn kubernetes(session: &Session, findings: &mut Findings) {
     let found = match session.client.apiserver_version().await {
         Ok(found) => found.git_version,
         Err(error) => {
             let text = format!("Kubernetes API call failed: {error}");
-            return findings.tell(Area::Kubernetes, "", Verdict::Bad, &text);
+            return findings.report(Area::Kubernetes, "", Verdict::Bad, &text);
         }
     };
     let Ok(version) = Version::parse(&found) else {
         let text = "Kubernetes version can't be determined";
-        return findings.tell(Area::Kubernetes, "", Verdict::Bad, text);
+        return findings.report(Area::Kubernetes, "", Verdict::Bad, text);
     };
     let fits = Constraint::parse(KUBERNETES).is_ok_and(|wanted| wanted.check(&version));
     if fits {
         let text = format!("Kubernetes {version} {KUBERNETES}");
-        findings.tell(Area::Kubernetes, "", Verdict::Good, &text);
+        findings.report(Area::Kubernetes, "", Verdict::Good, &text);
     } else {
         let text = format!("Kubernetes version {found} does not match {KUBERNETES}");
-        findings.tell(Area::Kubernetes, "", Verdict::Bad, &text);
+        findings.report(Area::Kubernetes, "", Verdict::Bad, &text);
     }
 }
 
-/// What is installed, and how it came there.
+/// Finds the installation and the tool that made it.
 async fn version(session: &Session, findings: &mut Findings) {
     match Installed::find(session).await {
         Ok(found) if found.is_there => {
             if !found.distribution.is_empty() {
                 let text = format!("distribution: {}", found.distribution);
-                findings.tell(Area::Version, "", Verdict::Good, &text);
+                findings.report(Area::Version, "", Verdict::Good, &text);
             }
             let text = format!("bootstrapped: {}", found.bootstrapped);
-            findings.tell(Area::Version, "", Verdict::Good, &text);
+            findings.report(Area::Version, "", Verdict::Good, &text);
         }
         Ok(_) => {
             let text = "checking failed: customresourcedefinitions.apiextensions.k8s.io \"gitrepositories.source.toolkit.fluxcd.io\" not found";
-            findings.tell(Area::Version, "", Verdict::Bad, text);
+            findings.report(Area::Version, "", Verdict::Bad, text);
         }
         Err(failure) => {
             let text = format!("checking failed: {}", failure.message());
-            findings.tell(Area::Version, "", Verdict::Bad, &text);
+            findings.report(Area::Version, "", Verdict::Bad, &text);
         }
     }
 }
 
-/// Whether every Deployment of Flux is ready, or gets so in time.
+/// Checks that every Deployment of Flux becomes ready.
 async fn controllers(session: &Session, poll: std::time::Duration, findings: &mut Findings) {
     let resource = ApiResource::erase::<Deployment>(&());
     let params = ListParams::default().labels(&format!("{PART_OF}=flux"));
@@ -159,7 +159,7 @@ async fn controllers(session: &Session, poll: std::time::Duration, findings: &mu
         let text = format!(
             "no controllers found in the '{namespace}' namespace with the label selector '{PART_OF}=flux'"
         );
-        return findings.tell(Area::Controller, "", Verdict::Bad, &text);
+        return findings.report(Area::Controller, "", Verdict::Bad, &text);
     }
     for deployment in found {
         let name = text_at(&deployment, "/metadata/name");
@@ -168,7 +168,7 @@ async fn controllers(session: &Session, poll: std::time::Duration, findings: &mu
             Readiness::NotReady => (Verdict::Bad, format!("{name}: deployment not ready")),
             Readiness::Gone => (Verdict::Bad, format!("{name}: deployment not found")),
         };
-        findings.tell(Area::Controller, name, verdict, &text);
+        findings.report(Area::Controller, name, verdict, &text);
         let containers = deployment.pointer("/spec/template/spec/containers");
         for container in containers.and_then(Value::as_array).into_iter().flatten() {
             Findings::note(text_at(container, "/image"));
@@ -182,7 +182,7 @@ enum Readiness {
     Gone,
 }
 
-/// How long a Deployment may take once it is looked at; the command as a whole may take longer.
+/// The timeout of one Deployment; the command as a whole may take longer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
 
 async fn readiness(
@@ -209,14 +209,14 @@ async fn readiness(
     }
 }
 
-/// Whether Flux's definitions are there and in use.
+/// Checks that Flux's CRDs exist, and their stored versions.
 async fn definitions(session: &Session, findings: &mut Findings) {
     let resource = ApiResource::erase::<CustomResourceDefinition>(&());
     let params = ListParams::default().labels(&format!("{PART_OF}=flux"));
     let found = session.list_resource(&resource, None, &params).await.unwrap_or_default();
     if found.is_empty() {
         let text = format!("no crds found with the label selector '{PART_OF}=flux'");
-        return findings.tell(Area::Definition, "", Verdict::Bad, &text);
+        return findings.report(Area::Definition, "", Verdict::Bad, &text);
     }
     for definition in found {
         let name = text_at(&definition, "/metadata/name");
@@ -226,6 +226,6 @@ async fn definitions(session: &Session, findings: &mut Findings) {
             || (Verdict::Bad, format!("no stored versions for {name}")),
             |version| (Verdict::Good, format!("{name}/{version}")),
         );
-        findings.tell(Area::Definition, name, verdict, &text);
+        findings.report(Area::Definition, name, verdict, &text);
     }
 }

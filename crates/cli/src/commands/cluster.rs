@@ -106,13 +106,13 @@ async fn serve(wanted: Serve) -> Result<Outcome, Failure> {
     Ok(Outcome::Fine)
 }
 
-/// Writes a file that only its owner can read: it holds an administrator's token. The file is new, and moved into
-/// place: an old one would keep the readers that it has, and a link would lead to another.
+/// Writes a file that only its owner can read: it has an administrator's token. It is created anew and renamed, because
+/// an existing file would keep its open readers, and a link would lead elsewhere.
 pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let is_special =
         std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_symlink());
     if is_special {
-        // A pipe or a terminal keeps nothing.
+        // A pipe or a terminal is written directly.
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
     }
     let mut beside = path.as_os_str().to_owned();

@@ -45,7 +45,7 @@ enum Output {
     Yaml,
 }
 
-/// Where events are looked for, and which.
+/// The namespaces and selectors of events.
 #[derive(Debug)]
 struct Place {
     namespace: Option<String>,
@@ -128,7 +128,7 @@ fn headings(with_namespace: bool) -> &'static [&'static str] {
     const { HEADINGS.as_slice() }.get(usize::from(!with_namespace)..).unwrap_or_default()
 }
 
-/// Prints events of all places as they come.
+/// Prints new events of all namespaces and selectors.
 async fn watch(
     session: &Session,
     places: &[Place],
@@ -173,7 +173,7 @@ fn row(event: &Value, with_namespace: bool) -> Vec<String> {
     row
 }
 
-/// When an event was seen last; those that never were come first.
+/// The last time of an event; those without one come first.
 fn last_time(event: &Value) -> Option<jiff::Timestamp> {
     let series = "/series/lastObservedTime";
     let path = if event.get("series").is_some_and(|series| !series.is_null()) {

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
             .hint("name a Kustomization, as ks/NAME")
     })?;
     let evidence = session::with(globals, async |session| gather(session, kind, name).await)
-        .map_err(Failure::told_as_ours)?;
+        .map_err(Failure::in_own_style)?;
     tell::data(&format!("{evidence:#}\n"))?;
     let ready = evidence.pointer("/health/ready") == Some(&Value::Bool(true));
     Ok(if ready { Outcome::Fine } else { Outcome::Findings })
@@ -71,7 +71,7 @@ async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Va
     }))
 }
 
-/// The source: where it is, what it holds, and whether its signature was checked.
+/// The source: its URL, its artifact, and whether its signature was verified.
 async fn source(session: &Session, object: &Value) -> Result<Value, Failure> {
     let reference = object.pointer("/spec/sourceRef").unwrap_or(&Value::Null);
     let Some(kind) = kinds::named(text_at(reference, "/kind")) else { return Ok(Value::Null) };

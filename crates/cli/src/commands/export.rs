@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     Ok(Outcome::Fine)
 }
 
-/// What of an object belongs into a repository.
+/// The parts of an object for a repository.
 fn exported(kind: &Kind, object: &Value) -> Result<Value, Failure> {
     let mut bare = json!({
         "apiVersion": kind.definition.api_version(),
@@ -77,7 +77,7 @@ fn metadata(object: &Value) -> Value {
     Value::Object(kept.collect::<Map<_, _>>())
 }
 
-/// A document behind its line.
+/// A document after its separator.
 pub(crate) fn document(object: &Value) -> String {
     format!("---\n{}\n", sluice_yaml::from_json(object).trim())
 }

@@ -106,8 +106,8 @@ fn missing(kind: &Kind, name: &str, place: &str) -> String {
     format!("{} object '{name}' not found in {place} namespace", kind.name())
 }
 
-/// Several kinds, one table each. A kind that is not there is passed over; a kind that fails is told,
-/// and the next one follows.
+/// Several kinds, one table each. A kind that is not installed is skipped; a failing one is reported, and the next one
+/// follows.
 async fn all(
     session: &Session,
     family: Option<Family>,
@@ -227,7 +227,7 @@ fn of_kind(
         if how.output == Output::Wide {
             row.push(classes.of(object).unwrap_or_default().to_owned());
             row.push(suspension::age(object));
-            row.push(suspension::told(kind, object));
+            row.push(suspension::summary(kind, object));
         }
         row
     };
@@ -260,7 +260,7 @@ pub(crate) fn drop_bookkeeping(object: &mut Value) {
     }
 }
 
-/// Prints every change of objects of a kind until time is up.
+/// Watches the objects of a kind until the timeout.
 async fn watch(
     session: &Session,
     kind: &Kind,
@@ -296,7 +296,7 @@ async fn watch(
 }
 
 impl Kind {
-    /// Whether `get all` shows it: everything that is no artifact generator, or one family.
+    /// Whether `get all` shows it: everything but artifact generators, or one family.
     fn is_among(&self, family: Option<Family>) -> bool {
         let own = self.family();
         self.takes(Verb::Get)

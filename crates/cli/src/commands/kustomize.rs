@@ -106,7 +106,7 @@ struct Ignored {
     network_name: Option<String>,
 }
 
-/// Runs the sub-command that was typed.
+/// Runs the subcommand.
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome, Failure> {
     match &arguments.command {
         Command::Build(arguments) => build(arguments),
@@ -142,7 +142,7 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
         Ok(build) => {
             report::warnings(build.warnings(), &here);
             write(&build, arguments.output.as_deref())?;
-            // The process ends: giving back thousands of small pieces of memory would be waste.
+            // The process ends: freeing thousands of small allocations would be waste.
             std::mem::forget(build);
             Ok(Outcome::Fine)
         }
@@ -153,7 +153,7 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
     }
 }
 
-/// The directory as the engine names it; what may be a URL is left as it is.
+/// The directory as the engine names it; a possible URL is unchanged.
 fn root(here: &Path, dir: &Path) -> String {
     let written = dir.to_string_lossy();
     let is_elsewhere = written.contains("://") || written.contains('@');

@@ -113,7 +113,7 @@ async fn show(session: &Session, arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a line if it is wanted; no if the pod's lines are not to be read on.
+/// Prints a line if it matches; returns false when the pod's log need not be read further.
 fn print(line: &str, filter: &Filter) -> Result<bool, Failure> {
     if !line.starts_with('{') {
         return Ok(true);
@@ -121,7 +121,7 @@ fn print(line: &str, filter: &Filter) -> Result<bool, Failure> {
     match serde_json::from_str::<Entry>(line) {
         Ok(entry) => {
             if filter.takes(&entry) {
-                tell::data(&entry.told())?;
+                tell::data(&entry.line())?;
             }
             Ok(true)
         }

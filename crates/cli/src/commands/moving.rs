@@ -49,11 +49,11 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
             tell::action("run the same command again to go on, or with --abort to give it up");
             Ok(Outcome::Findings)
         }
-        Err(failure) => Err(failure.told_as_ours()),
+        Err(failure) => Err(failure.in_own_style()),
     }
 }
 
-/// What was typed.
+/// The parsed arguments.
 async fn read(session: &Session, arguments: &Arguments) -> Result<Move, Failure> {
     let wrong = |what: &str, text: &str| {
         Failure::new(format!("{text:?} is no {what}"))
@@ -88,7 +88,7 @@ async fn read(session: &Session, arguments: &Arguments) -> Result<Move, Failure>
 
 async fn work(session: &Session, moving: &Move, arguments: &Arguments) -> Result<Outcome, Failure> {
     let client = &session.client;
-    let seen = moving.look(client).await.map_err(told)?;
+    let seen = moving.look(client).await.map_err(failure)?;
     if arguments.dry_run {
         tell::data(&plan(moving, &seen))?;
         return Ok(Outcome::Fine);
@@ -101,13 +101,13 @@ async fn work(session: &Session, moving: &Move, arguments: &Arguments) -> Result
         return Ok(Outcome::Fine);
     }
     if !seen.is_marked && !seen.has_moved() {
-        moving.mark(client, &seen).await.map_err(told)?;
+        moving.mark(client, &seen).await.map_err(failure)?;
         tell::success(&format!("{} is marked: it will not be pruned", name(moving)));
     }
     let mut last = None;
     let moved = session
         .poll(async || {
-            let seen = moving.look(client).await.map_err(told)?;
+            let seen = moving.look(client).await.map_err(failure)?;
             let stands = (seen.has_left, seen.has_arrived);
             if last.replace(stands) != Some(stands) {
                 waits(moving, &seen);
@@ -122,10 +122,10 @@ async fn work(session: &Session, moving: &Move, arguments: &Arguments) -> Result
         })
         .await?;
     if moved.is_marked {
-        moving.unmark(client).await.map_err(told)?;
+        moving.unmark(client).await.map_err(failure)?;
         tell::success("it is the same object as before; the mark is taken away");
     }
-    let after = moving.look(client).await.map_err(told)?;
+    let after = moving.look(client).await.map_err(failure)?;
     if !after.is_done() {
         return Err(Failure::new(format!("{} is not where it belongs after all", name(moving))));
     }
@@ -141,7 +141,7 @@ async fn abort(session: &Session, moving: &Move, seen: &Progress) -> Result<Outc
         ))
         .hint(format!("put it back where {} has it, or go on", moving.from)));
     }
-    moving.unmark(&session.client).await.map_err(told)?;
+    moving.unmark(&session.client).await.map_err(failure)?;
     tell::success(&format!("{} is not moved; the mark is taken away", name(moving)));
     Ok(Outcome::Fine)
 }
@@ -150,7 +150,7 @@ fn name(moving: &Move) -> String {
     format!("{}/{}", moving.resource.kind, moving.object)
 }
 
-/// What is waited for.
+/// What the command waits for.
 fn waits(moving: &Move, seen: &Progress) {
     if !seen.has_left {
         tell::waiting(&format!("commit: take it out of {} ({})", seen.source, moving.from));
@@ -161,7 +161,7 @@ fn waits(moving: &Move, seen: &Progress) {
     }
 }
 
-/// The steps, each with whether it is done.
+/// The steps, and whether each is done.
 fn plan(moving: &Move, seen: &Progress) -> String {
     let steps = [
         (seen.is_marked || seen.is_done(), "mark it, so that it is not pruned".to_owned()),
@@ -177,7 +177,7 @@ fn plan(moving: &Move, seen: &Progress) -> String {
     text
 }
 
-fn told(error: MoveError) -> Failure {
+fn failure(error: MoveError) -> Failure {
     let message = error.to_string();
     match error {
         MoveError::Api { source, .. } => Failure::caused(message, source),

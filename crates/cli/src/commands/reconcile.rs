@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     Ok(Outcome::Fine)
 }
 
-/// What is asked for beside the reconciliation itself.
+/// The annotations of a reconciliation request.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     source: bool,
@@ -86,7 +86,7 @@ async fn reconcile(
     Ok(())
 }
 
-/// Kinds that are made from a source.
+/// Kinds with a source.
 fn has_source(kind: &Kind) -> bool {
     matches!(kind.name(), "Kustomization" | "HelmRelease" | "HelmChart")
 }
@@ -105,7 +105,7 @@ fn annotation(kind: &Kind, request: Request) -> Value {
     json!({"metadata": {"annotations": annotations}})
 }
 
-/// Reconciles what an object is made from. The chart of a HelmRelease takes its own source along.
+/// Reconciles the source of an object. The chart of a HelmRelease reconciles its own source.
 async fn reconcile_source(session: &Session, kind: &Kind, object: &Value) -> Result<(), Failure> {
     let own = text_at(object, "/metadata/namespace");
     let (reference, chart) = match kind.name() {

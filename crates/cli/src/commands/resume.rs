@@ -96,7 +96,7 @@ async fn patch(
     Ok(resumed)
 }
 
-/// What makes an object go on, and forgets why it stood still.
+/// The patch that resumes an object and removes the record of its suspension.
 fn resumption(object: &Value) -> Value {
     let mut patch = json!({});
     if object.pointer("/spec/suspend").and_then(Value::as_bool).unwrap_or_default() {

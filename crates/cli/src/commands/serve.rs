@@ -58,19 +58,19 @@ use receiver::Receiver;
 
 pub(crate) use flags::Arguments;
 
-/// A server of artifacts at work.
+/// A running server.
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The namespace of the controllers, where nothing says otherwise.
+/// The default namespace of the controllers.
 const NAMESPACE: &str = "flux-system";
 
-/// How often the cluster is asked whether it is there, at first.
+/// The first interval of asking for the cluster's version.
 const GREETING: Duration = Duration::from_secs(1);
 
 /// The number of attempts after which the missing answer is reported again.
 const REMINDER: u32 = 30;
 
-/// How long an orderly end may take: passes that end by themselves, and leases that are let go.
+/// The timeout of a graceful shutdown: passes end, and leases are released.
 const LONGEST_STOP: Duration = Duration::from_millis(1800);
 
 /// Runs `sluice serve`.
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome, Failure> {
         .build()
         .map_err(|error| Failure::caused("cannot start the runtime", error))?;
     let outcome = runtime.block_on(serve(arguments));
-    // A build or a lookup on another thread is not waited for.
+    // Does not wait for builds and lookups on other threads.
     runtime.shutdown_background();
     outcome
 }
@@ -96,7 +96,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         reach::client(wanted.kubeconfig.as_deref(), Arc::clone(&endpoints.metrics)).await?;
     let in_cluster = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
     let namespace = environment("RUNTIME_NAMESPACE").unwrap_or_else(|| NAMESPACE.to_owned());
-    let told = listen(&wanted, &endpoints, in_cluster).await?;
+    let endpoints_served = listen(&wanted, &endpoints, in_cluster).await?;
     let (operation, election) = operation(&wanted, &namespace, &endpoints)?;
     let clock: Arc<dyn Clock> = Arc::new(Wall);
     let root = wanted.storage_path.clone().or_else(|| environment("STORAGE_PATH").map(Into::into));
@@ -202,7 +202,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
         Ok(())
     };
     let beside = async {
-        tokio::join!(serving, join_all(told), greet(&client, &cluster, &endpoints));
+        tokio::join!(serving, join_all(endpoints_served), greet(&client, &cluster, &endpoints));
     };
     let stopping = async {
         let mut signals = Signals::listen();
@@ -223,7 +223,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     }
 }
 
-/// Opens what operators ask at.
+/// Opens the endpoints for metrics and health.
 async fn listen(
     wanted: &Arguments,
     endpoints: &Endpoints,
@@ -235,17 +235,17 @@ async fn listen(
         (metrics.or_else(|| usual(":8080")), "metrics", "--metrics-addr"),
         (wanted.health_addr.clone().or_else(|| usual(":9440")), "health", "--health-addr"),
     ];
-    let mut told: Vec<Serving> = Vec::new();
+    let mut endpoints_served: Vec<Serving> = Vec::new();
     for (address, what, flag) in all {
         if let Some((bound, serving)) = endpoints.listen(address.as_deref(), what, flag).await? {
             tracing::info!(address = %bound, "serving {what}");
-            told.push(Box::pin(serving));
+            endpoints_served.push(Box::pin(serving));
         }
     }
-    Ok(told)
+    Ok(endpoints_served)
 }
 
-/// How the controllers are operated, and how they are elected if they are.
+/// The options of the controllers, and of leader election if it is enabled.
 fn operation(
     wanted: &Arguments,
     namespace: &str,
@@ -270,7 +270,7 @@ fn operation(
     Ok((operation, wanted.enable_leader_election.then_some(election)))
 }
 
-/// What the flags and gates say about passes; those without effect are named.
+/// The settings of passes from flags and gates; warns of those without effect.
 fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
     let mut without_effect = wanted.without_effect();
     let mut settings = Settings {
@@ -300,7 +300,7 @@ fn settings(wanted: Arguments, namespace: &str) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// Asks the cluster for its version until it answers: then this process is ready. It never returns.
+/// Asks the cluster for its version until it answers: then this process is ready. Never returns.
 async fn greet(client: &Client, address: &str, endpoints: &Endpoints) {
     let mut tries = 0_u32;
     while let Err(error) = client.apiserver_version().await {
@@ -337,7 +337,7 @@ fn controllers(names: &[String]) -> Result<BTreeSet<Controller>, Failure> {
     names.iter().map(known).collect()
 }
 
-/// The address that artifacts name: that of the pod, or the loopback one.
+/// The advertised address of artifacts: the pod's, or the loopback one.
 fn advertised_by(bound: SocketAddr) -> String {
     let host = match bound.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {
@@ -349,7 +349,7 @@ fn advertised_by(bound: SocketAddr) -> String {
     format!("{host}:{}", bound.port())
 }
 
-/// The time of this machine.
+/// The system clock.
 pub(crate) struct Wall;
 
 impl Clock for Wall {
@@ -358,7 +358,7 @@ impl Clock for Wall {
     }
 }
 
-/// Between 0 and 1; good enough to keep objects from coming all at once.
+/// A number in [0, 1); good enough to spread objects over time.
 fn chance() -> f64 {
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)

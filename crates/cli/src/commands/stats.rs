@@ -70,7 +70,7 @@ async fn show(session: &Session, arguments: &Arguments) -> Result<(), Failure> {
     let mut counts = Vec::new();
     let mut all = Vec::new();
     for kind in COUNTED.into_iter().filter_map(kinds::named) {
-        // A kind that cannot be listed counts as none, as with Flux.
+        // A kind that cannot be listed counts as empty, as in Flux.
         let objects = session.list(kind, arguments.all_namespaces, &ListParams::default()).await;
         let objects = objects.unwrap_or_default();
         counts.push(Count::of(kind.name(), &objects));
@@ -92,7 +92,7 @@ async fn show(session: &Session, arguments: &Arguments) -> Result<(), Failure> {
                 &counts.iter().map(Count::row).collect::<Vec<_>>(),
             ))?;
             if let Some(found) = &bottleneck {
-                tell::warning(&found.told());
+                tell::warning(&found.summary());
             }
             Ok(())
         }

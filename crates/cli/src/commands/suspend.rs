@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     Ok(Outcome::Fine)
 }
 
-/// Suspends what was named; says how many objects that were.
+/// Suspends the named objects; returns their number.
 async fn suspend(session: &Session, kind: &Kind, arguments: &Arguments) -> Result<usize, Failure> {
     let record =
         if arguments.why.is_given() { Some(arguments.why.record(session).await?) } else { None };
@@ -94,7 +94,7 @@ async fn suspend(session: &Session, kind: &Kind, arguments: &Arguments) -> Resul
     Ok(suspended)
 }
 
-/// Suspends what is listed; says how many objects that were.
+/// Suspends the listed objects; returns their number.
 async fn patch(
     session: &Session,
     kind: &Kind,

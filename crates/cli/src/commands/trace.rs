@@ -43,7 +43,7 @@ async fn trace(session: &Session, arguments: &Arguments) -> Result<(), Failure> 
     for (position, object) in objects.iter().enumerate() {
         match made_by::report(session, object).await {
             Ok(report) => tell::data(&report)?,
-            // Flux ends this line with nothing, and goes on.
+            // Flux prints an empty value here, and continues.
             Err(failure) => tell::plain_error(&format!(
                 "failed to trace {}/{} in namespace {}: {}",
                 crate::kinds::text_at(object, "/kind"),

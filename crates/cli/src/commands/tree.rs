@@ -114,7 +114,7 @@ fn id(kind: &Kind, object: &Value) -> ObjectId {
     }
 }
 
-/// The part of a group's name that all of Flux's have.
+/// The common suffix of Flux's groups.
 const FLUX: &str = "toolkit.fluxcd.io";
 
 async fn grow(

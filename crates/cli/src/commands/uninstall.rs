@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
         tell::action(&format!("deleting components in {} namespace", session.namespace));
         removal.components().await;
         if arguments.keep_namespace {
-            // They go with the namespace; Flux has none of these.
+            // They are deleted with the namespace; Flux has none of these.
             removal.labelled(&ApiResource::erase::<RoleBinding>(&()), true).await;
             removal.labelled(&ApiResource::erase::<Role>(&()), true).await;
         }
@@ -89,11 +89,11 @@ impl Removal<'_> {
         self.labelled(&ApiResource::erase::<ClusterRoleBinding>(&()), false).await;
     }
 
-    /// All objects of a resource that bear Flux's label.
+    /// All objects of a resource with Flux's label.
     async fn labelled(&self, resource: &ApiResource, namespaced: bool) {
         let namespace = namespaced.then_some(self.session.namespace.as_str());
         let params = ListParams::default().labels(&format!("{PART_OF}=flux"));
-        // Where nothing can be listed, nothing can be removed.
+        // What cannot be listed cannot be removed.
         let found = self.session.list_resource(resource, namespace, &params).await;
         for object in found.unwrap_or_default() {
             self.delete(resource, namespace, text_at(&object, "/metadata/name")).await;
@@ -106,12 +106,12 @@ impl Removal<'_> {
         let params = DeleteParams { dry_run: self.dry_run, ..DeleteParams::default() };
         match self.session.api(resource, namespace).delete(name, &params).await {
             Ok(_) => tell::success(&format!("{called} deleted {}", self.mark())),
-            Err(error) => tell::failure(&format!("{called} deletion failed: {}", words(&error))),
+            Err(error) => tell::failure(&format!("{called} deletion failed: {}", message(&error))),
         }
     }
 
-    /// Frees all objects of Flux, so that they go with their definitions though nobody is left to
-    /// finish them.
+    /// Removes the finalizers of all objects of Flux, so that they are deleted with their CRDs although no controller runs
+    /// any more.
     async fn finalizers(&self) {
         for kind in KINDS {
             let resource = api_resource(&kind.definition);
@@ -131,7 +131,7 @@ impl Removal<'_> {
         match self.session.api(resource, Some(namespace)).patch(name, &params, &patch).await {
             Ok(_) => tell::success(&format!("{called} finalizers deleted {}", self.mark())),
             Err(error) => {
-                let text = format!("{called} removing finalizers failed: {}", words(&error));
+                let text = format!("{called} removing finalizers failed: {}", message(&error));
                 tell::failure(&text);
             }
         }
@@ -142,8 +142,8 @@ impl Removal<'_> {
     }
 }
 
-/// What the API server said.
-fn words(error: &kube::Error) -> String {
+/// The API server's message.
+fn message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
         other => other.to_string(),

@@ -18,7 +18,7 @@ use crate::tell;
 /// The version of Flux that this program follows.
 pub(crate) const FLUX: &str = "v2.9.5";
 
-/// The label of everything that belongs to Flux.
+/// The label of all objects of Flux.
 pub(crate) const PART_OF_FLUX: &str = "app.kubernetes.io/part-of=flux";
 
 /// Prints versions.
@@ -88,7 +88,7 @@ async fn in_cluster(session: &Session) -> Result<Vec<(String, String)>, Failure>
     Ok(lines)
 }
 
-/// What the labels of a definition tell about the installation.
+/// The installation, from the labels of a CRD.
 async fn distribution(session: &Session) -> Result<Option<String>, Failure> {
     let definitions = ApiResource::erase::<CustomResourceDefinition>(&());
     let name = "gitrepositories.source.toolkit.fluxcd.io";

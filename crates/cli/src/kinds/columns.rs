@@ -1,4 +1,4 @@
-//! What tables show of an object.
+//! The columns of tables.
 
 use serde_json::Value;
 
@@ -12,19 +12,19 @@ pub(crate) enum Column {
     Revision(&'static str),
     /// The chart version of a HelmRelease.
     Release,
-    /// Whether the object is left alone.
+    /// Whether the object is suspended.
     Suspended,
-    /// What the object is made from; shown when asked for.
+    /// The source of the object; shown on request.
     Reference,
-    /// What an external artifact was made from.
+    /// The origin of an external artifact.
     Origin,
-    /// When an image repository was looked at last.
+    /// The last scan of an image repository.
     LastScan,
-    /// When an automation ran last.
+    /// The last run of an automation.
     LastRun,
-    /// The image that a policy chose.
+    /// The image that a policy selected.
     Image,
-    /// The tag that a policy chose.
+    /// The tag that a policy selected.
     Tag,
 }
 
@@ -42,7 +42,7 @@ impl Column {
         }
     }
 
-    /// What it shows of an object.
+    /// The cell of an object.
     pub(crate) fn text(self, kind: &Kind, object: &Value) -> String {
         match self {
             Self::Revision(path) => {
@@ -71,7 +71,7 @@ impl Column {
     }
 }
 
-/// The chart version that a HelmRelease is at.
+/// The current chart version of a HelmRelease.
 pub(super) fn release_of(object: &Value) -> &str {
     match object.pointer("/status/history/0") {
         Some(latest) => text_at(latest, "/chartVersion"),
@@ -79,7 +79,7 @@ pub(super) fn release_of(object: &Value) -> &str {
     }
 }
 
-/// `Kind/namespace/name` of what a Kustomization or HelmRelease is made from.
+/// `Kind/namespace/name` of the source of a Kustomization or HelmRelease.
 fn reference_of(object: &Value) -> String {
     let paths = ["/spec/sourceRef", "/spec/chartRef", "/spec/chart/spec/sourceRef"];
     let Some(reference) = paths.iter().find_map(|path| object.pointer(path)) else {
@@ -109,7 +109,7 @@ pub(crate) fn condition<'v>(object: &'v Value, kind: &str) -> Option<&'v Value> 
 
 /// A text with its digests (40 to 128 hexadecimal digits, lower case) cut to eight characters.
 ///
-/// Flux finds the digests as whole words and then replaces each of them wherever it stands.
+/// Flux finds digests as whole words and then replaces each of them everywhere.
 pub(crate) fn shorten_digests(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_digest = |word: &&str| {

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 /// Fields with a pointer as their Go type, so that `false` differs from absent.
 const POINTERS: &[&str] = &["persistentClient", "ignoreTestFailures", "remediateLastFailure"];
 
-/// Fields that hold what people wrote, whatever it is.
+/// Fields with arbitrary content.
 const FREE: &[&str] = &["values", "substitute", "matchLabels", "metadata", "labels", "annotations"];
 
-/// An object, read and written as its type.
+/// An object, decoded and encoded as its type.
 pub(super) fn as_go<T: Serialize + DeserializeOwned>(
     object: &Value,
 ) -> Result<Value, serde_json::Error> {
@@ -20,7 +20,7 @@ pub(super) fn as_go<T: Serialize + DeserializeOwned>(
             drop_zeros(part);
         }
     }
-    // Required fields come back with their zero value: the type has them always.
+    // Required fields appear with their zero value, because the type always has them.
     serde_json::to_value(serde_json::from_value::<T>(object)?)
 }
 

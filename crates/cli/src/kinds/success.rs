@@ -1,4 +1,4 @@
-//! What is said once an object of a kind has been reconciled.
+//! The messages after a successful reconciliation.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Kinds as words on a command line: `get sources git NAME`, `suspend ks NAME NAME`.
+//! Kinds on the command line: `get sources git NAME`, `suspend ks NAME NAME`.
 
 use std::marker::PhantomData;
 
@@ -6,12 +6,12 @@ use clap::{Arg, ArgMatches, Command, Error, FromArgMatches, Subcommand};
 
 use super::{Family, KINDS, Kind, Verb};
 
-/// What was asked for with kinds as sub-commands.
+/// The parsed kinds and objects.
 #[derive(Debug)]
 pub(crate) struct Target<C> {
-    /// Which kinds.
+    /// The kinds.
     pub(crate) what: What,
-    /// Which objects; all if there are none.
+    /// The objects; all if empty.
     pub(crate) names: Vec<String>,
     command: PhantomData<C>,
 }
@@ -34,15 +34,15 @@ impl std::fmt::Debug for What {
     }
 }
 
-/// A command with kinds as sub-commands.
+/// A command with kinds as subcommands.
 pub(crate) trait OfKinds {
     /// The command.
     const VERB: Verb;
-    /// What it does with objects, before the name of the kind.
+    /// The verb in its help, before the name of the kind.
     const ABOUT: &'static str;
-    /// Whether kinds are typed in the plural, and `all` takes several.
+    /// Whether kinds are in the plural, and `all` means several.
     const PLURAL: bool = false;
-    /// How many objects it takes.
+    /// The number of objects.
     const MOST: usize = 1;
 }
 

@@ -1,4 +1,4 @@
-//! Which resources a cluster has, asked only where a name must be understood.
+//! Discovery of resources, used only where a name must be resolved.
 
 use kube::Client;
 use kube::discovery::ApiResource;
@@ -64,8 +64,8 @@ async fn read(client: &Client, path: &str) -> Result<Value, kube::Error> {
     client.request(request).await
 }
 
-/// The resource that a word means: a plural, a singular, a kind or a short name, with its group behind
-/// a dot if need be.
+/// The resource with a name: a plural, a singular, a kind or a short name, optionally followed by a dot and its
+/// group.
 pub(crate) async fn find_resource(client: &Client, word: &str) -> Result<Found, Failure> {
     let lower = word.to_lowercase();
     let (name, of_group) = match lower.split_once('.') {
@@ -109,7 +109,7 @@ pub(crate) async fn find_kind(
         .find(|found| found.resource.kind == kind || found.resource.kind.to_lowercase() == kind))
 }
 
-/// Whether objects of a kind live in namespaces; no for kinds that are not there.
+/// Whether a kind is namespaced; false for unknown kinds.
 pub(crate) async fn namespaced(session: &super::Session, api_version: &str, kind: &str) -> bool {
     let found = find_kind(&session.client, api_version, kind).await;
     matches!(found, Ok(Some(found)) if found.namespaced)

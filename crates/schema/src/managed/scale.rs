@@ -68,7 +68,7 @@ pub fn parent_entries(
                     keep(manager, owned.clone());
                     continue;
                 }
-                // Somebody took the replicas through the Scale.
+                // Another manager took the replicas through the Scale.
                 let set = owned.set.difference(&one_path(path));
                 if !set.is_empty() {
                     keep(manager, VersionedSet { set, ..owned.clone() });

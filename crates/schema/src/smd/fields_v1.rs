@@ -1,7 +1,7 @@
 //! `FieldsV1`: a field set as JSON, read from a value and written in upstream's order.
 //!
 //! Objects keep their keys in the order of the text, which for list items is not the order of the
-//! set: whoever prints an object uses [`write_fields_v1_value`] for this part of it.
+//! set: code that prints an object uses [`write_fields_v1_value`] for this part of it.
 
 use serde_json::{Map, Value};
 

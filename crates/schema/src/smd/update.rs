@@ -235,7 +235,7 @@ impl Updater<'_> {
         Ok(Changes { comparison, touched })
     }
 
-    /// Takes out what the manager applied last time and does not apply now, unless somebody else owns
+    /// Removes what the manager applied last time and does not apply now, unless another manager owns
     /// it or it was never the manager's.
     fn prune<'v>(
         &self,

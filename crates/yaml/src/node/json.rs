@@ -2,7 +2,7 @@
 //! it into Go maps, and Go's encoder writes those.
 //!
 //! Unlike v2's reading, `yes` is a text, a timestamp is a time, a key that comes twice is always an
-//! error, and below the root only mappings whose keys are all texts have a JSON form.
+//! error, and below the root only mappings with string keys have a JSON form.
 
 use std::collections::{BTreeMap, BTreeSet};
 

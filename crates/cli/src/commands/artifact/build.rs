@@ -40,7 +40,7 @@ pub(crate) fn run(wanted: &Arguments) -> Result<Outcome, Failure> {
     tell::action(&format!("building artifact from {}", files.shown));
     let packed = files.pack(&wanted.ignore_paths)?;
     std::fs::write(&wanted.output, packed).map_err(|error| {
-        Failure::caused("building artifact failed, error", error).told_as_flux()
+        Failure::caused("building artifact failed, error", error).in_flux_style()
     })?;
     tell::success(&format!("artifact created at {}", wanted.output.display()));
     Ok(Outcome::Fine)

@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
     insecure_registry: bool,
 }
 
-/// Runs `sluice diff artifact`. Flux compares what is packed, byte for byte; here it is enough that the files
-/// are the same, because not everybody packs alike.
+/// Runs `sluice diff artifact`. Flux compares the packed bytes; here the files are compared, because programs pack
+/// differently.
 pub(crate) fn run(wanted: &Arguments, globals: &Globals) -> Result<Outcome, Failure> {
     let missing = |what: &str| Failure::flux(what.to_owned());
     let url = wanted.url.as_deref().ok_or_else(|| missing("artifact URL is required"))?;

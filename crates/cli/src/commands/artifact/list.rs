@@ -11,7 +11,7 @@ use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
 use crate::{table, tell};
 
-/// What cosign puts beside artifacts.
+/// The tags of cosign.
 const SIGNATURES: [&str; 3] = [".att", ".sbom", ".sig"];
 
 /// Lists artifacts.
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     Ok(Outcome::Fine)
 }
 
-/// One row an artifact, the last tags first.
+/// One row per artifact, the last tags first.
 async fn rows(
     remote: &RemoteRepository,
     wanted: &List,
@@ -92,7 +92,7 @@ async fn rows(
     Ok(rows)
 }
 
-/// Which tags are listed.
+/// The filter of tags.
 struct Filter {
     range: Option<Constraint>,
     expression: Option<Regex>,

@@ -11,30 +11,30 @@ use sluice_source::tree::{Node, SourceTree};
 
 use crate::outcome::Failure;
 
-/// What is left out unless `--ignore-paths` says otherwise: version control, pictures and archives.
+/// The default of `--ignore-paths`: version control, pictures and archives.
 pub(super) const IGNORED: &str = ".git/,.gitignore,.gitmodules,.gitattributes,*.jpg,*.jpeg,*.gif,*.png,*.wmv,*.flv,*.tar.gz,*.zip";
 
-/// The name of what comes from standard input.
+/// The file name for standard input.
 const STDIN: &str = "stdin.yaml";
 
-/// Files that are to be packed.
+/// Files to pack.
 pub(super) struct Files {
     tree: SourceTree,
-    /// What users are shown.
+    /// The path in messages.
     pub(super) shown: String,
 }
 
-/// Why there are no files.
+/// Why files could not be read.
 pub(super) enum Trouble {
-    /// There is nothing at the path.
+    /// The path does not exist.
     Missing(std::io::Error),
-    /// It could not be read.
+    /// Reading failed.
     Unreadable(String),
 }
 
 impl Files {
-    /// Reads a directory, a single file, or standard input for `-`. Symbolic links are left out, or
-    /// followed if that is wanted.
+    /// Reads a directory, a single file, or standard input for `-`. Symbolic links are skipped, or followed if
+    /// requested.
     pub(super) fn read(path: &Path, resolve: bool) -> Result<Self, Trouble> {
         let unreadable = |error: &dyn std::fmt::Display| Trouble::Unreadable(error.to_string());
         let mut tree = SourceTree::default();
@@ -64,7 +64,7 @@ impl Files {
         Ok(Self { tree, shown })
     }
 
-    /// Packs them, without those that the patterns leave out.
+    /// Packs them, without those that match the patterns.
     pub(super) fn pack(&self, ignored: &[String]) -> Result<Bytes, Failure> {
         let rules = Rules::new(read(&ignored.join("\n"), &[]));
         pack_with(
@@ -83,8 +83,7 @@ fn insert(tree: &mut SourceTree, at: &str, path: &Path) -> std::io::Result<()> {
         .map_err(std::io::Error::other)
 }
 
-/// Copies a directory with everything that its links lead to; a link back to a directory on the way is left
-/// out.
+/// Copies a directory with the targets of its links; a link to a parent directory is skipped.
 fn copy(
     directory: &Path,
     prefix: &str,
@@ -123,7 +122,7 @@ fn is_executable(_: &std::fs::Metadata) -> bool {
     false
 }
 
-/// What is said where no path is given.
+/// The message without a path.
 pub(super) fn no_path() -> Failure {
     Failure::flux("invalid path \"\"").hint("--path names the file or directory to pack")
 }

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
         return Err(Failure::flux(format!("open {}: is a directory", output.display())));
     }
     unpack_over(&content, ArchiveLimits::default(), output)
-        .map_err(|error| Failure::caused("cannot unpack the artifact", error).told_as_flux())?;
+        .map_err(|error| Failure::caused("cannot unpack the artifact", error).in_flux_style())?;
     for (name, annotation) in [("source", SOURCE), ("revision", REVISION)] {
         let value = image.manifest.annotation(annotation);
         if !value.is_empty() {

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     let files = Files::read(path, wanted.resolve_symlinks).map_err(|trouble| match trouble {
         Trouble::Missing(error) => Failure::flux(format!(
             "invalid path '{shown}', must point to an existing directory or file: stat {shown}: {}",
-            words(&error),
+            message(&error),
             shown = path.display()
         )),
         Trouble::Unreadable(error) => {
@@ -116,25 +116,25 @@ pub(crate) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     })?;
     let repository = reference.repository();
     let pushed = format!("{repository}@{digest}");
-    let told = json!({
+    let output = json!({
         "url": format!("oci://{pushed}"),
         "repository": repository.to_string(),
         "tag": tag,
         "digest": digest.to_string(),
     });
     match wanted.output.as_deref() {
-        // In Flux's order, which is not that of the alphabet.
+        // In Flux's order, which is not alphabetical.
         Some("json") => tell::data(&format!(
             "{{\n  \"url\": {},\n  \"repository\": {},\n  \"tag\": {},\n  \"digest\": {}\n}}\n",
-            told["url"], told["repository"], told["tag"], told["digest"]
+            output["url"], output["repository"], output["tag"], output["digest"]
         ))?,
-        Some(_) => tell::data(&sluice_yaml::from_json(&told))?,
+        Some(_) => tell::data(&sluice_yaml::from_json(&output))?,
         None => tell::success(&format!("artifact successfully pushed to {pushed}")),
     }
     Ok(Outcome::Fine)
 }
 
-/// When it was made.
+/// The creation time.
 fn created(reproducible: bool) -> String {
     if reproducible {
         return "1970-01-01T00:00:00Z".to_owned();
@@ -158,8 +158,8 @@ fn annotations(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     Ok(annotations)
 }
 
-/// What went wrong, without the number.
-fn words(error: &std::io::Error) -> String {
+/// The message without the error number.
+fn message(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

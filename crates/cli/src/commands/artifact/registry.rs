@@ -17,21 +17,21 @@ use crate::commands::serve::Wall;
 use crate::outcome::Failure;
 use crate::{cloud, tell};
 
-/// A repository that is to be opened.
+/// A repository to open.
 pub(super) struct Target<'a> {
     pub(super) repository: &'a Repository,
     pub(super) login: &'a Login,
-    /// Whether it may lack TLS.
+    /// Whether plain HTTP is allowed.
     pub(super) insecure: bool,
     pub(super) access: Access,
 }
 
-/// An artifact by its address, and the text of the address behind `oci://`.
+/// An artifact by its URL, and the text after `oci://`.
 pub(super) fn parse(url: &str) -> Result<(Reference, &str), Failure> {
     Reference::of_url(url).map_err(|error| Failure::flux(error.to_string()))
 }
 
-/// The repository of an artifact, opened with what the command line, a cloud or Docker's configuration says.
+/// Opens a repository with credentials from the command line, a cloud or Docker's configuration.
 async fn open(target: &Target<'_>) -> Result<RemoteRepository, Failure> {
     let Target { repository, login, insecure, access } = *target;
     let network = Network::new();
@@ -80,7 +80,7 @@ fn whoever_runs_this(network: &Network) -> Result<CloudIdentity, HttpError> {
     Ok(clouds.controller())
 }
 
-/// Docker's configuration, or Podman's where there is none.
+/// Docker's configuration, or Podman's if there is none.
 fn docker_config() -> Result<DockerConfig, Failure> {
     let variable =
         |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
@@ -105,7 +105,7 @@ fn read(path: &Path) -> Result<DockerConfig, Failure> {
     DockerConfig::parse(&text).map_err(|error| failed(&error))
 }
 
-/// Opens a repository and does something with it, for no longer than the command may take.
+/// Opens a repository and runs an operation, within the command's timeout.
 pub(super) fn with<T>(
     target: &Target<'_>,
     timeout: Duration,

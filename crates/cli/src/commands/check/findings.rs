@@ -6,7 +6,7 @@ use super::Output;
 use crate::outcome::Failure;
 use crate::{table, tell};
 
-/// What a finding is about.
+/// The area of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Area {
     Kubernetes,
@@ -36,14 +36,14 @@ impl Area {
     }
 }
 
-/// How something was found.
+/// The verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Good,
     Bad,
 }
 
-/// One thing that was looked at.
+/// One finding.
 #[derive(Debug, Clone)]
 struct Finding {
     area: Area,
@@ -52,7 +52,7 @@ struct Finding {
     message: String,
 }
 
-/// Everything that was looked at, in order.
+/// All findings, in order.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     all: Vec<Finding>,
@@ -66,7 +66,7 @@ impl Findings {
     }
 
     /// Adds a finding and prints it at once, as Flux does.
-    pub(super) fn tell(&mut self, area: Area, object: &str, verdict: Verdict, message: &str) {
+    pub(super) fn report(&mut self, area: Area, object: &str, verdict: Verdict, message: &str) {
         match verdict {
             Verdict::Good => tell::success(message),
             Verdict::Bad => tell::failure(message),
@@ -79,12 +79,12 @@ impl Findings {
         tell::action(message);
     }
 
-    /// Whether anything is not as it should be.
+    /// Whether there is a bad finding.
     pub(super) fn are_bad(&self) -> bool {
         self.all.iter().any(|finding| finding.verdict == Verdict::Bad)
     }
 
-    /// Prints them as data.
+    /// Prints them as JSON or YAML.
     pub(super) fn print(&self, output: Output) -> Result<(), Failure> {
         let list: Vec<Value> = self.all.iter().map(Finding::to_json).collect();
         let whole = json!({"ready": !self.are_bad(), "findings": list});

@@ -22,7 +22,7 @@ use crate::outcome::Failure;
 use crate::session::Session;
 use inputs::Inputs;
 
-/// How often controllers that are not ready are looked at again.
+/// The poll interval of controllers that are not ready.
 const POLL: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Checks the cluster against a directory.

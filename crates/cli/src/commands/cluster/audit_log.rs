@@ -51,7 +51,7 @@ impl Sink for AuditLog {
             Output::File(file) => file.write(line.as_bytes()),
         };
         if let Err(error) = written {
-            // Nothing is refused because it cannot be logged; this is for demonstrations and tests.
+            // A request does not fail because it cannot be logged; this is for demonstrations and tests.
             let _ = writeln!(io::stderr(), "cannot write the audit log: {error}");
         }
     }
@@ -96,7 +96,7 @@ fn append(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
-    // One that was there may have had other readers.
+    // An existing file may have had other readers.
     #[cfg(unix)]
     if file.metadata()?.is_file() {
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;

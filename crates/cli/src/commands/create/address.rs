@@ -2,7 +2,7 @@
 
 use crate::outcome::Failure;
 
-/// An address, as far as it matters here.
+/// The parts of a URL.
 pub(super) struct Address<'u> {
     pub(super) scheme: &'u str,
     /// The host and its port.
@@ -10,7 +10,7 @@ pub(super) struct Address<'u> {
 }
 
 impl<'u> Address<'u> {
-    /// Reads an address. The short form of SSH (`git@host:path`) is none.
+    /// Parses a URL. The short form of SSH (`git@host:path`) is not one.
     pub(super) fn parse(url: &'u str) -> Result<Self, Failure> {
         let failed =
             |why: &str| Failure::flux(format!("git URL parse failed: parse {url:?}: {why}"));
@@ -35,7 +35,7 @@ impl<'u> Address<'u> {
         Ok(Self { scheme, host })
     }
 
-    /// Refuses schemes that git is not fetched by.
+    /// Fails for schemes that git does not support.
     pub(super) fn of_git(self) -> Result<Self, Failure> {
         if ["ssh", "http", "https"].contains(&self.scheme) {
             return Ok(self);

@@ -14,7 +14,7 @@ use crate::readiness;
 use crate::session::{self, Session};
 use crate::tell;
 
-/// Makes objects the way the flags say.
+/// Creates objects according to the flags.
 pub(super) struct Maker<'m> {
     pub(super) globals: &'m Globals,
     pub(super) namespace: String,
@@ -23,16 +23,16 @@ pub(super) struct Maker<'m> {
     pub(super) labels: &'m [String],
 }
 
-/// How an object is spoken of while it is applied.
+/// The texts while an object is applied.
 pub(super) struct Words {
-    /// Being applied, as in `applying Bucket source`.
+    /// While applying, as in `applying Bucket source`.
     pub(super) object: &'static str,
-    /// Having been applied, as in `source created`.
+    /// Afterwards, as in `source created`.
     pub(super) written: &'static str,
 }
 
 impl Maker<'_> {
-    /// The name, if it is one.
+    /// Validates the name.
     pub(super) fn name(name: Option<&str>) -> Result<&str, Failure> {
         let name = name.ok_or_else(|| Failure::flux("name is required"))?;
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -54,7 +54,7 @@ impl Maker<'_> {
         Err(failure.hint(format!("it has 2 to 63 characters, not {}", bytes.len())))
     }
 
-    /// The labels, if they are some.
+    /// Parses the labels.
     pub(super) fn labels(&self) -> Result<Map<String, Value>, Failure> {
         let mut labels = Map::new();
         for label in self.labels {
@@ -82,7 +82,7 @@ impl Maker<'_> {
         Ok(labels)
     }
 
-    /// An object of a kind, with the fields that are not empty.
+    /// An object of a kind, without empty fields.
     pub(super) fn object(&self, kind: &Kind, name: &str, spec: &Value) -> Result<Value, Failure> {
         let mut object = json!({
             "apiVersion": kind.definition.api_version(),
@@ -102,7 +102,7 @@ impl Maker<'_> {
         tell::data(&document(object))
     }
 
-    /// Applies an object and waits until it is ready; gives it as it is then. A secret goes before it.
+    /// Applies an object and waits until it is ready; returns it. A secret is applied before it.
     pub(super) fn apply(
         &self,
         kind: &'static Kind,
@@ -127,7 +127,7 @@ impl Maker<'_> {
         })
     }
 
-    /// The same for a source, with what is said at its end.
+    /// The same for a source, with its final message.
     pub(super) fn apply_source(
         &self,
         kind: &'static Kind,
@@ -169,7 +169,7 @@ impl Maker<'_> {
     }
 }
 
-/// The kind with a name, which the table has.
+/// The kind with a name that is in the table.
 pub(super) fn kind(name: &str) -> Result<&'static Kind, Failure> {
     kinds::named(name).ok_or_else(|| Failure::flux(format!("{name} is no kind of Flux")))
 }
@@ -179,8 +179,8 @@ pub(super) fn secrets() -> ApiResource {
     ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&())
 }
 
-/// Makes an object, or gives one that is there the new labels, annotations and contents; says whether it
-/// was new.
+/// Creates an object, or updates labels, annotations and content of an existing one; returns whether it was
+/// created.
 async fn write(session: &Session, resource: &ApiResource, object: &Value) -> Result<bool, Failure> {
     let namespace = Some(text_at(object, "/metadata/namespace")).filter(|name| !name.is_empty());
     let name = text_at(object, "/metadata/name");
@@ -203,7 +203,7 @@ async fn write(session: &Session, resource: &ApiResource, object: &Value) -> Res
         Err(error) => return Err(error.into()),
     };
     if resource.kind == "RoleBinding" {
-        // Its role cannot be changed: it is made anew where anything differs.
+        // The role of a binding is immutable: it is recreated if anything differs.
         let same = |path: &str| existing.pointer(path) == object.pointer(path);
         if !["/subjects", "/roleRef", "/metadata/labels"].into_iter().all(same) {
             api.delete(name, &DeleteParams::default()).await.map_err(refused)?;

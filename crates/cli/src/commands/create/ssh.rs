@@ -25,7 +25,7 @@ pub(super) struct KeyFlags {
     private_key_file: Option<PathBuf>,
 }
 
-/// What a Secret for git over SSH holds.
+/// The data of a Secret for git over SSH.
 pub(super) struct SshCredentials {
     pub(super) identity: String,
     pub(super) identity_pub: String,
@@ -34,7 +34,7 @@ pub(super) struct SshCredentials {
 }
 
 impl KeyFlags {
-    /// The kind of key, once all flags have been judged.
+    /// The algorithm, after all flags were validated.
     pub(super) fn algorithm(&self) -> Result<KeyAlgorithm, Failure> {
         const ALGORITHMS: &str = "must be one of: rsa, ecdsa, ed25519";
         let (kind, bits, curve) = (&*self.algorithm, &*self.rsa_bits, &*self.ecdsa_curve);

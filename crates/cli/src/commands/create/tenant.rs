@@ -10,7 +10,7 @@ use crate::globals::is_dns_label;
 use crate::outcome::Failure;
 use crate::tell;
 
-/// The label of everything that belongs to a tenant.
+/// The label of all objects of a tenant.
 const TENANT: &str = "toolkit.fluxcd.io/tenant";
 
 /// Creates a tenant.

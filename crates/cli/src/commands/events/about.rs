@@ -6,7 +6,7 @@ use crate::kinds::{self, Kind};
 use crate::outcome::Failure;
 use crate::session::Session;
 
-/// What events are asked for.
+/// The object or kind of `--for`.
 pub(super) struct About {
     kind: &'static Kind,
     name: Option<String>,
@@ -32,7 +32,7 @@ pub(super) fn has_events(kind: &Kind) -> bool {
 }
 
 impl About {
-    /// Reads `kind` or `kind/name`.
+    /// Parses `kind` or `kind/name`.
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         let (word, name) = match text.split_once('/') {
             Some(("", name)) if !name.contains('/') => (name, None),
@@ -59,7 +59,7 @@ impl About {
         }
     }
 
-    /// What the object is made from.
+    /// The sources of the object.
     pub(super) async fn sources(&self, session: &Session) -> Result<Vec<Source>, Failure> {
         let Some(name) = &self.name else { return Ok(Vec::new()) };
         let (path, fixed, elsewhere) = match self.kind.name() {

@@ -14,7 +14,7 @@ pub(super) struct StatusSelector<'t> {
 }
 
 impl<'t> StatusSelector<'t> {
-    /// Reads `type=status` or `type!=status`.
+    /// Parses `type=status` or `type!=status`.
     pub(super) fn parse(text: &'t str) -> Result<Self, Failure> {
         let parts = match text.split_once("!=") {
             Some((condition, status)) => Some((condition, status, false)),
@@ -28,7 +28,7 @@ impl<'t> StatusSelector<'t> {
         Ok(Self { condition, status, wanted })
     }
 
-    /// Whether an object is selected. Case does not matter, and the last condition of a type counts.
+    /// Whether an object matches. Case is ignored, and the last condition of a type counts.
     pub(super) fn matches(&self, kind: &Kind, object: &Value) -> bool {
         let has = match kind.readiness {
             Readiness::Always(_) => {
@@ -47,7 +47,7 @@ impl<'t> StatusSelector<'t> {
     }
 }
 
-/// Refuses label selectors that are none, before the API server does.
+/// Fails for invalid label selectors, before the API server does.
 pub(super) fn check_labels(text: &str) -> Result<(), String> {
     let mut depth = 0_u32;
     for part in text.split(|c| match c {

@@ -8,7 +8,7 @@ use crate::commands::suspend::Record;
 use crate::kinds::{Kind, text_at};
 use crate::session::now;
 
-/// How long an object has been there.
+/// The age of an object.
 pub(super) fn age(object: &Value) -> String {
     since(text_at(object, "/metadata/creationTimestamp"))
 }
@@ -18,13 +18,13 @@ fn since(moment: &str) -> String {
         .map_or_else(|_| "<unknown>".to_owned(), |then| age::human(then.duration_until(now())))
 }
 
-/// `3d by alice: incident 42`; nothing for an object that is not suspended.
-pub(super) fn told(kind: &Kind, object: &Value) -> String {
+/// `3d by alice: incident 42`; empty for an object that is not suspended.
+pub(super) fn summary(kind: &Kind, object: &Value) -> String {
     if !kind.is_suspended(object) {
         return String::new();
     }
     if let Some(record) = Record::of(object) {
-        return record.told(since(&record.at));
+        return record.summary(since(&record.at));
     }
     // Without a record, the last manager of `spec.suspend` is the best evidence.
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);

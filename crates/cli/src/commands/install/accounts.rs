@@ -13,7 +13,7 @@ use super::rights::{self, Place};
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// An account for each Deployment.
+/// A service account for each Deployment.
 pub(super) fn service_accounts(plan: &Plan) -> Vec<Value> {
     let account = |unit: Unit<'_>| {
         json!({
@@ -28,7 +28,7 @@ pub(super) fn service_accounts(plan: &Plan) -> Vec<Value> {
     plan.units().into_iter().map(account).collect()
 }
 
-/// Flux's name for what a unit may do, or ours where Flux has none.
+/// Flux's name of a role for a unit, or ours where Flux has none.
 fn role_name(unit: &Unit<'_>) -> &'static str {
     if unit.applies() { "crd-controller" } else { "source-fetcher" }
 }
@@ -74,13 +74,13 @@ pub(super) fn roles(plan: &Plan) -> Vec<Value> {
     objects
 }
 
-/// Whether a unit may do everything, because Kustomizations without an account act as it.
+/// Whether a unit is cluster admin, because Kustomizations without a service account use it.
 fn is_administrator(plan: &Plan, unit: &Unit<'_>) -> bool {
     unit.applies() && !plan.lockdown
 }
 
 /// Bindings that another installation in this namespace may have left, and that this one does not have: kind and name.
-/// They would keep the rights that this one does without.
+/// They would keep rights that this one does not need.
 pub(super) fn left_over(plan: &Plan) -> Vec<(&'static str, String)> {
     let written: Vec<(String, String)> = roles(plan)
         .iter()
@@ -140,8 +140,8 @@ fn subjects(plan: &Plan, unit: &Unit<'_>) -> Value {
     json!([{"kind": "ServiceAccount", "name": unit.name, "namespace": plan.namespace}])
 }
 
-/// Verbs on all kinds of Flux. Names, not `*`: that would include `/status`, which only controllers write, and whoever
-/// may write it can forge artifacts and inventories.
+/// Verbs on all kinds of Flux. Names, not `*`: that would include `/status`, which only controllers write; with it,
+/// artifacts and inventories could be forged.
 fn on_flux_kinds(verbs: &[&str]) -> Value {
     let mut kinds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for definition in sluice_api::crds() {

@@ -68,7 +68,7 @@ pub(super) async fn install(
     if is_ready { Ok(()) } else { Err(Failure::flux("install failed")) }
 }
 
-/// Removes bindings that an earlier installation had and this one has not: applying would leave its rights.
+/// Removes bindings of an earlier installation that this one does not have: applying alone would keep their rights.
 async fn take_back(session: &Session, plan: &Plan) -> Result<(), Failure> {
     for (kind, name) in accounts::left_over(plan) {
         let (resource, namespace) = match kind {
@@ -93,14 +93,14 @@ async fn take_back(session: &Session, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is there of Flux already.
+/// An existing installation of Flux.
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
-    /// Whether anything is.
+    /// Whether there is one.
     pub(crate) is_there: bool,
-    /// Whether a Kustomization brought it.
+    /// Whether it was bootstrapped by a Kustomization.
     pub(crate) bootstrapped: bool,
-    /// The tool that did, if not Flux.
+    /// The tool that manages it, if not Flux.
     pub(crate) managed_by: String,
     /// `flux-v2.9.5`
     pub(crate) distribution: String,
@@ -108,7 +108,7 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Looks for it.
+    /// Looks for an existing installation.
     pub(crate) async fn find(session: &Session) -> Result<Self, Failure> {
         let definitions = ApiResource::erase::<CustomResourceDefinition>(&());
         let definition = match session.get_resource(&definitions, None, WITNESS).await {
@@ -140,7 +140,7 @@ impl Installed {
         }
     }
 
-    /// Whether it may be installed over.
+    /// Whether it may be overwritten.
     fn may_be_replaced(&self, force: bool) -> Result<(), Failure> {
         if self.bootstrapped {
             return Err(Failure::flux(format!(
@@ -158,7 +158,7 @@ impl Installed {
         Ok(())
     }
 
-    /// Whether another tool looks after it.
+    /// Whether another tool manages it.
     pub(crate) fn is_managed_elsewhere(&self) -> bool {
         !matches!(self.managed_by.as_str(), "" | "flux")
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::plan::{Plan, Unit};
 
 const ARTIFACTS: &str = "source-controller";
-/// The account that locked-in objects act as where they name none; every namespace has it, without rights.
+/// The default service account with `--lockdown`; it exists in every namespace, without rights.
 const DEFAULT_ACCOUNT: &str = "default";
 
 /// The Service in the URLs of artifacts, in every layout.
@@ -49,7 +49,7 @@ fn deployment(plan: &Plan, unit: &Unit<'_>) -> Value {
             "spec": pod(plan, unit),
         },
     });
-    // Artifacts lie on the pod's own disk: two pods would answer for each other's.
+    // Artifacts are on the pod's own disk: a second pod would not have them.
     if unit.fetches()
         && let Some(spec) = spec.as_object_mut()
     {
@@ -74,7 +74,7 @@ fn pod(plan: &Plan, unit: &Unit<'_>) -> Value {
     let mut pod = json!({
         "serviceAccountName": unit.name,
         "priorityClassName": "system-cluster-critical",
-        // Passes may go on for a while after the pod is to stop.
+        // Passes may continue for a while after the pod is asked to stop.
         "terminationGracePeriodSeconds": if unit.applies() { 60 } else { 10 },
         "nodeSelector": {"kubernetes.io/os": "linux"},
         "securityContext": {"fsGroup": 1337},
@@ -144,7 +144,7 @@ pub(super) fn arguments(plan: &Plan, unit: &Unit<'_>) -> Vec<String> {
         "--log-encoding=json".to_owned(),
         "--enable-leader-election".to_owned(),
     ];
-    // The name of the Service stays, whichever pod serves artifacts.
+    // The name of the Service is the same in every layout.
     let address = format!("{ARTIFACTS}.$(RUNTIME_NAMESPACE).svc.{}.", plan.cluster_domain);
     if unit.fetches() {
         arguments.push("--storage-path=/data".to_owned());
@@ -155,7 +155,7 @@ pub(super) fn arguments(plan: &Plan, unit: &Unit<'_>) -> Vec<String> {
     let mut gates = Vec::new();
     if unit.applies() && plan.watches_sources() {
         gates.push("ExternalArtifact=true");
-        // Composed artifacts are served where the others are, and from nowhere else.
+        // Composed artifacts are served by the same server as all others.
         arguments.push(format!("--external-artifact-hosts={address}"));
     }
     if plan.workload_identity {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::plan::Plan;
 
-/// The definitions of Flux's kinds. Those of Flux Operator are not among them: `flux uninstall`
-/// removes what bears Flux's label, and they belong to another installation.
+/// The CRDs of Flux's kinds. Those of Flux Operator are not included: `flux uninstall` removes everything with Flux's
+/// label, and they belong to another installation.
 pub(super) fn definitions(plan: &Plan) -> Vec<Value> {
     let mut definitions = sluice_api::crds();
     definitions.retain(|definition| component(definition).is_some());
@@ -19,7 +19,7 @@ pub(super) fn definitions(plan: &Plan) -> Vec<Value> {
     definitions
 }
 
-/// The controller that a kind belongs to in Flux.
+/// The Flux controller of a kind.
 fn component(definition: &Value) -> Option<&'static str> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
     Some(match (text("/spec/group")?, text("/spec/names/kind")?) {

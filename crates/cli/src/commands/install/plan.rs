@@ -7,7 +7,7 @@ use crate::outcome::Failure;
 
 /// The version of Flux that these manifests replace; `flux check` shows it.
 pub(crate) const VERSION: &str = "v2.9.5";
-/// The label of everything that belongs to an installation.
+/// The label of all objects of an installation.
 pub(crate) const PART_OF: &str = "app.kubernetes.io/part-of";
 
 /// The layout of the controllers.
@@ -19,7 +19,7 @@ pub(crate) enum Profile {
     Single,
 }
 
-/// A controller that this program can be.
+/// A controller of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Component {
     Source,
@@ -27,7 +27,7 @@ pub(crate) enum Component {
     Kustomize,
 }
 
-/// Flux's controllers that this program is not yet.
+/// Flux's controllers that this program does not have yet.
 const ELSEWHERE: [&str; 4] = [
     "helm-controller",
     "notification-controller",
@@ -48,7 +48,7 @@ impl Component {
     }
 }
 
-/// What is to be installed.
+/// The plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) namespace: String,
@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     pub(crate) components: Vec<Component>,
     pub(crate) network_policy: bool,
     pub(crate) watch_all_namespaces: bool,
-    /// Whether Kustomizations only ever act as accounts of their namespace.
+    /// Whether Kustomizations only impersonate service accounts of their namespace.
     pub(crate) lockdown: bool,
     /// Whether objects may name service accounts for workload identity.
     pub(crate) workload_identity: bool,
@@ -68,13 +68,13 @@ pub(crate) struct Plan {
     pub(crate) events_addr: String,
 }
 
-/// The image of this very version. Nothing is published under this name: it is there where it was
-/// built or loaded, and `--image` names it elsewhere.
+/// The image of this version. It is not published: it exists where it was built or loaded, and `--image` names another
+/// one.
 pub(crate) fn default_image() -> String {
     format!("sluice:v{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The components that are meant, in Flux's order, each once.
+/// The components, in Flux's order, each once.
 pub(crate) fn components<'a>(
     names: impl Iterator<Item = &'a String>,
 ) -> Result<Vec<Component>, Failure> {
@@ -102,24 +102,24 @@ pub(crate) fn components<'a>(
     Ok(found)
 }
 
-/// A Deployment of the installation: its name and what runs in it.
+/// A Deployment: its name and its components.
 pub(crate) struct Unit<'a> {
     pub(crate) name: &'static str,
     pub(crate) components: &'a [Component],
 }
 
-/// A Deployment is named after the first that runs in it.
+/// A Deployment is named after its first component.
 fn name(components: &[Component]) -> &'static str {
     components.first().map_or("sluice", |component| component.name())
 }
 
 impl Unit<'_> {
-    /// Whether artifacts are made here.
+    /// Whether it makes artifacts.
     pub(crate) fn fetches(&self) -> bool {
         !self.applies() || self.components.len() > 1
     }
 
-    /// Whether objects are applied from here.
+    /// Whether it applies objects.
     pub(crate) fn applies(&self) -> bool {
         self.components.contains(&Component::Kustomize)
     }
@@ -131,7 +131,7 @@ impl Plan {
         let unit = |components| Unit { name: name(components), components };
         match self.profile {
             Profile::Single => vec![Unit { name: "sluice", components: &self.components }],
-            // What makes artifacts shares a store; they are in order, so it comes first.
+            // Components that make artifacts share a store; they are in order, so it comes first.
             Profile::Split => self
                 .components
                 .chunk_by(|_, next| *next != Component::Kustomize)
@@ -140,12 +140,12 @@ impl Plan {
         }
     }
 
-    /// Whether artifacts are made of parts of others.
+    /// Whether artifacts are composed.
     pub(crate) fn watches_sources(&self) -> bool {
         self.components.contains(&Component::Watcher)
     }
 
-    /// The name of an object that there may be one of for each installation.
+    /// The name of a cluster-scoped object, unique for each installation.
     pub(crate) fn suffixed(&self, name: &str) -> String {
         format!("{name}-{}", self.namespace)
     }

@@ -57,7 +57,7 @@ pub(super) fn network_policies(plan: &Plan) -> Vec<Value> {
     specs.into_iter().map(object).collect()
 }
 
-/// Some clusters let critical pods only into namespaces with such a quota.
+/// Some clusters allow critical pods only in namespaces with such a quota.
 pub(super) fn quota(plan: &Plan) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ResourceQuota",

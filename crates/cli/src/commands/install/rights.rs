@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 
 use super::plan::{Component, Plan};
 
-/// Verbs on resources of a group, and what they are for.
+/// Verbs on resources of a group, and their purpose.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Right {
     /// The API group; empty for the core group.
     pub(crate) group: &'static str,
     pub(crate) resources: &'static [&'static str],
     pub(crate) verbs: &'static [&'static str],
-    /// What the controllers do with it.
+    /// The purpose.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test writes it into docs/rights.md"))]
     pub(crate) why: &'static str,
-    /// Which installations have it.
+    /// The installations that have it.
     pub(crate) when: When,
     pub(crate) place: Place,
 }
 
-/// Which installations have a right.
+/// The installations that have a right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     /// Those that run this component.
@@ -31,10 +31,10 @@ pub(crate) enum When {
     RunsWithTokens(Component),
 }
 
-/// Where a right counts.
+/// The scope of a right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In all namespaces that are watched.
+    /// In all watched namespaces.
     Watched,
     /// In the namespace of the controllers.
     Own,
@@ -158,7 +158,7 @@ pub(crate) const RIGHTS: &[Right] = &[
         "applying as the account of a Kustomization, and whether it is still there",
         When::Runs(Kustomize),
     ),
-    // Everybody.
+    // All controllers.
     right(
         "",
         &["events"],
@@ -210,7 +210,7 @@ pub(crate) const RIGHTS: &[Right] = &[
             When::Runs(Kustomize),
         )
     },
-    // Tokens, if they are asked for.
+    // Tokens, if they are requested.
     right(
         "",
         &["serviceaccounts/token"],
@@ -256,7 +256,7 @@ impl When {
     }
 }
 
-/// The rights of these components in an installation, at one place.
+/// The rights of these components in an installation, in one scope.
 pub(crate) fn rights<'a>(
     plan: &'a Plan,
     components: &'a [Component],
@@ -269,7 +269,7 @@ pub(crate) fn rights<'a>(
     })
 }
 
-/// Rights as the rules of a role: one for each group and resource, with all verbs, in their order.
+/// Rights as the rules of a role: one for each group and resource, with all verbs, in order.
 pub(super) fn rules<'a>(rights: impl Iterator<Item = &'a Right>) -> Value {
     let mut verbs: std::collections::BTreeMap<(&str, &str), std::collections::BTreeSet<&str>> =
         std::collections::BTreeMap::new();

@@ -115,7 +115,7 @@ fn who_fetches_has_no_rights_on_the_cluster() {
     }
 }
 
-/// Installers of Flux patch arguments by their place.
+/// Installers of Flux patch arguments by index.
 #[test]
 fn arguments_stand_where_flux_has_them() {
     for profile in [Profile::Split, Profile::Single] {
@@ -173,11 +173,11 @@ fn the_watcher_runs_beside_the_sources() {
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
         container["args"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned()
     };
-    let told: Vec<(String, String)> =
+    let given: Vec<(String, String)> =
         deployments.map(|deployment| (called(&deployment), last(&deployment))).collect();
-    let told: Vec<(&str, &str)> = told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let given: Vec<(&str, &str)> = given.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     assert_eq!(
-        told,
+        given,
         [
             ("Deployment/source-controller", "--controllers=source-controller,source-watcher"),
             ("Deployment/kustomize-controller", "--feature-gates=ExternalArtifact=true"),
@@ -192,7 +192,7 @@ fn components_of_others_are_refused() {
     assert_eq!(refused.message(), "component helm-controller is not available");
 }
 
-/// Applying adds and never takes away: what an installation does without is removed by name.
+/// Applying adds and never removes: bindings that an installation does not have are removed by name.
 #[test]
 fn bindings_of_another_installation_are_taken_back() {
     let names = |plan: &Plan| -> Vec<String> {

@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use sluice_kustomize::{Entry, FileTree, TreeError};
 
-/// All files of this machine, as they are when they are first asked for.
+/// The local files, as they are at first use.
 #[derive(Default)]
 pub(crate) struct Disk {
-    /// Where paths lead. Following every part of every path anew would be most of a large build's system
-    /// calls: its files share their directories, and each is asked about more than once.
+    /// Resolved paths. Resolving every part of every path anew would be most of a large build's system calls: files share
+    /// their directories, and each is used more than once.
     resolved: Mutex<HashMap<String, String>>,
 }
 
@@ -24,7 +24,7 @@ impl Disk {
         }
         let at = Path::new(path);
         let resolved = match (at.parent().and_then(Path::to_str), at.file_name()) {
-            // A plain file lies where its directory does.
+            // A regular file is in its resolved directory.
             (Some(parent), Some(name)) if std::fs::symlink_metadata(path)?.is_file() => {
                 Path::new(&self.follow(parent)?).join(name)
             }
@@ -43,13 +43,13 @@ impl FileTree for Disk {
     }
 
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
-        std::fs::read(path).map(Cow::Owned).map_err(|error| told(path, &error))
+        std::fs::read(path).map(Cow::Owned).map_err(|error| tree_error(path, &error))
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, TreeError> {
-        let entries = std::fs::read_dir(path).map_err(|error| told(path, &error))?;
+        let entries = std::fs::read_dir(path).map_err(|error| tree_error(path, &error))?;
         let names = entries.map(|entry| {
-            let entry = entry.map_err(|error| told(path, &error))?;
+            let entry = entry.map_err(|error| tree_error(path, &error))?;
             Ok(entry.file_name().to_string_lossy().into_owned())
         });
         let mut names: Vec<String> = names.collect::<Result<_, _>>()?;
@@ -58,11 +58,11 @@ impl FileTree for Disk {
     }
 
     fn resolve(&self, path: &str) -> Result<String, TreeError> {
-        self.follow(path).map_err(|error| told(path, &error))
+        self.follow(path).map_err(|error| tree_error(path, &error))
     }
 }
 
-fn told(path: &str, error: &Error) -> TreeError {
+fn tree_error(path: &str, error: &Error) -> TreeError {
     match error.kind() {
         ErrorKind::NotFound => TreeError::Missing(path.to_owned()),
         ErrorKind::IsADirectory => TreeError::Directory(path.to_owned()),

@@ -18,7 +18,7 @@ pub(super) fn warnings(warnings: &[Diagnostic], here: &Path) {
 
 fn tell<'d>(word: &str, causes: impl Iterator<Item = &'d Diagnostic>, here: &Path) {
     let text: Vec<String> = causes.map(|cause| describe(word, cause, here)).collect();
-    // Nothing is left to do if stderr is gone.
+    // stderr is closed.
     let _ = std::io::stderr().lock().write_all(text.concat().as_bytes());
 }
 
@@ -52,7 +52,7 @@ fn describe(word: &str, cause: &Diagnostic, here: &Path) -> String {
     text
 }
 
-/// The path from here, where it lies below.
+/// The path relative to the current directory, if it is below.
 fn nearer<'p>(path: &'p str, here: &Path) -> &'p str {
     let below = Path::new(path).strip_prefix(here).ok().and_then(Path::to_str);
     below.filter(|below| !below.is_empty()).unwrap_or(path)
@@ -69,7 +69,7 @@ mod tests {
 
     use sluice_kustomize::{MemoryTree, Options};
 
-    fn told(content: &str) -> String {
+    fn report(content: &str) -> String {
         let mut tree = MemoryTree::default();
         tree.insert("/app/kustomization.yaml", content);
         let failure = sluice_kustomize::build(&tree, "/app", &Options::default());
@@ -79,9 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_told_with_its_place() {
+    fn a_cause_is_printed_with_its_position() {
         assert_eq!(
-            told("resources:\n- web.yaml\nnamePrefx: a-\n"),
+            report("resources:\n- web.yaml\nnamePrefx: a-\n"),
             "error: invalid Kustomization: json: unknown field \"namePrefx\"\n  \
              kustomization.yaml:3:1\n\
              error: must build at directory: not a valid directory: evalsymlink failure on \
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_hint_has_its_own_line() {
         assert_eq!(
-            told(""),
+            report(""),
             "error: kustomization.yaml is empty\n  kustomization.yaml\nhint: name what it is \
              about, for instance under `resources`\n"
         );

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What is read of a line; controllers write more.
+/// The parsed fields of a line; controllers write more.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Entry {
@@ -22,7 +22,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// The line for people.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let Self { time, level, message, error, name, namespace, .. } = self;
         let kind = if self.kind.is_empty() { &self.controller_kind } else { &self.kind };
         let object = if name.is_empty() { String::new() } else { format!("/{name}.{namespace}") };
@@ -30,7 +30,7 @@ impl Entry {
     }
 }
 
-/// Which lines are wanted; what is not given does not matter.
+/// The filters; absent ones match everything.
 #[derive(Debug, Default)]
 pub(super) struct Filter {
     pub(super) level: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Whether a line is wanted.
+    /// Whether a line matches.
     pub(super) fn takes(&self, entry: &Entry) -> bool {
         let same = |wanted: &Option<String>, text: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(text))
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_line_names_the_object() {
         let entry: Entry = serde_json::from_str(LINE).expect("it is JSON");
-        assert_eq!(entry.told(), "2026-08-19T12:00:00.000Z info Kustomization/web.apps - done \n");
+        assert_eq!(entry.line(), "2026-08-19T12:00:00.000Z info Kustomization/web.apps - done \n");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::commands::version::PART_OF_FLUX;
 use crate::outcome::Failure;
 use crate::session::Session;
 
-/// A pod, as far as reading its log goes.
+/// A pod, for reading its log.
 pub(super) struct Chosen {
     pub(super) name: String,
     pub(super) containers: usize,
@@ -42,8 +42,8 @@ pub(super) async fn of_flux(session: &Session, namespace: &str) -> Result<Vec<Ch
     Ok(chosen)
 }
 
-/// The pod that kubectl would take: on a node, running, ready, for the longest time, with the most
-/// restarts, the oldest.
+/// The pod that kubectl would choose: on a node, running, ready, for the longest time, with the most restarts, the
+/// oldest.
 fn rank(pod: &Pod) -> impl Ord + use<> {
     let status = pod.status.as_ref();
     let on_node = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());

@@ -8,10 +8,10 @@ use crate::kinds;
 use crate::outcome::Failure;
 use crate::tell;
 
-/// The minor versions of Flux that files can be moved to, newest first.
+/// The minor versions of Flux to migrate to, newest first.
 const VERSIONS: [&str; 4] = ["2.9", "2.8", "2.7", "2.6"];
 
-/// A line that names an old version.
+/// A line with an old version.
 struct Upgrade {
     line: usize,
     kind: String,
@@ -19,7 +19,7 @@ struct Upgrade {
     new: &'static str,
 }
 
-/// Moves all files of a path.
+/// Migrates all files of a path.
 pub(super) fn run(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let target = match arguments.version.as_deref() {
         None => VERSIONS[0],
@@ -65,7 +65,7 @@ pub(super) fn run(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A path without its needless parts, as it is shown.
+/// A clean path for messages.
 fn clean(path: &Path) -> PathBuf {
     let clean: PathBuf = path.components().collect();
     clean.strip_prefix(".").map(Path::to_owned).unwrap_or(clean)
@@ -79,7 +79,7 @@ fn read(file: &Path) -> Result<String, Failure> {
         .map_err(|_| Failure::flux(format!("file {} is not text", file.display())))
 }
 
-/// The files below a path with one of the endings, by name.
+/// The files below a path with one of the extensions, sorted.
 fn files(path: &Path, endings: &[String]) -> Result<Vec<PathBuf>, Failure> {
     let shown = path.display().to_string();
     let walked = if shown.is_empty() { Path::new(".") } else { path };

@@ -42,7 +42,7 @@ enum Mac {
 }
 
 impl Applying {
-    /// The settings that these flags make.
+    /// The settings from these flags.
     pub(super) fn settings(self, namespace: &str) -> Settings {
         let ours = |name: String| Key::new(namespace, name);
         Settings {

@@ -8,7 +8,7 @@ mod scene;
 use scene::{Installation, ready};
 use serde_json::{Value, json};
 
-/// Every way to install that changes flags or rights.
+/// All combinations of options that change flags or rights.
 const WAYS: [&[&str]; 7] = [
     &[],
     &["--components-extra=source-watcher"],
@@ -19,7 +19,7 @@ const WAYS: [&[&str]; 7] = [
     &["--components-extra=source-watcher", "--lockdown", "--workload-identity"],
 ];
 
-/// With each way to install, an object of each kind becomes ready, and no request of a controller is refused.
+/// With each of them, an object of each kind becomes ready, and no request of a controller is denied.
 #[tokio::test(start_paused = true)]
 async fn what_is_installed_reconciles_each_kind() {
     for flags in WAYS {
@@ -32,7 +32,7 @@ async fn what_is_installed_reconciles_each_kind() {
     }
 }
 
-/// Watching for drift takes the right to read what is applied, which a locked-in installation leaves to the operator.
+/// Drift detection by watches needs the right to read applied objects, which a lock-down leaves to the operator.
 fn is_expected(flags: &[&str], line: &str) -> bool {
     flags.contains(&"--lockdown")
         && line.starts_with("system:serviceaccount:flux-system:")
@@ -73,7 +73,7 @@ async fn who_may_edit_flux_objects_may_not_write_their_status() {
     }
 }
 
-/// With `--lockdown` a Kustomization without an account is `default` of its namespace, which may do nothing.
+/// With `--lockdown` a Kustomization without a service account impersonates `default` of its namespace, which has no rights.
 #[tokio::test(start_paused = true)]
 async fn a_locked_in_tenant_cannot_use_the_controllers_rights() {
     let installation = Installation::start(&["--lockdown"]).await;

@@ -14,17 +14,17 @@ use tokio::net::TcpListener;
 use super::flags::address;
 use crate::outcome::Failure;
 
-/// What answers are made from.
+/// The data of the endpoints.
 #[derive(Clone, Default)]
 pub(super) struct Endpoints {
-    /// The numbers at `/metrics`.
+    /// The metrics.
     pub(super) metrics: Arc<Metrics>,
     /// Whether the cluster was reached.
     pub(super) ready: Arc<AtomicBool>,
 }
 
 impl Endpoints {
-    /// Opens an address, unless it is `0` or not given; gives what then serves it until it is dropped.
+    /// Opens an address, unless it is `0` or absent; returns the future that serves it until it is dropped.
     pub(super) async fn listen(
         &self,
         wanted: Option<&str>,

@@ -189,13 +189,13 @@ macro_rules! idle {
 }
 
 idle!(
-    // A fetch that fails is tried again by the next pass, soon at first, and holds no worker meanwhile.
+    // A failed fetch is retried by the next pass, with back-off, and holds no worker meanwhile.
     http_retry "http-retry",
-    // Kubeconfigs that start programs are refused in any case.
+    // Kubeconfigs that run programs are always denied.
     insecure_kubeconfig_exec "insecure-kubeconfig-exec",
     // ConfigMaps and Secrets trigger the objects that refer to them, whatever their labels.
     watch_configs_label_selector "watch-configs-label-selector",
-    // Helm is not there yet.
+    // There is no Helm controller yet.
     helm_index_max_size "helm-index-max-size",
     helm_chart_max_size "helm-chart-max-size",
     helm_chart_file_max_size "helm-chart-file-max-size",
@@ -205,12 +205,12 @@ idle!(
 );
 
 impl Arguments {
-    /// Flags that were given and mean nothing here.
+    /// The given flags without effect.
     pub(super) fn without_effect(&self) -> Vec<&'static str> {
         self.idle.given()
     }
 
-    /// How many objects of a kind are worked on at a time, where a controller has a number of its own.
+    /// The concurrency of a kind, if its controller has its own flag.
     pub(super) fn concurrency(&self) -> BTreeMap<Controller, usize> {
         let own = [
             (Controller::Source, self.source_concurrent),
@@ -219,7 +219,7 @@ impl Arguments {
         own.into_iter().filter_map(|(controller, number)| Some((controller, number?))).collect()
     }
 
-    /// What SSH may use.
+    /// The SSH algorithms.
     pub(super) fn ssh(&self) -> SshOptions {
         SshOptions {
             key_exchanges: self.ssh_kex_algos.clone(),
@@ -227,7 +227,7 @@ impl Arguments {
         }
     }
 
-    /// How retries are spaced.
+    /// The back-off of retries.
     pub(super) fn backoff(&self) -> Backoff {
         Backoff { least: self.min_retry_delay.to_std(), most: self.max_retry_delay.to_std() }
     }
@@ -252,13 +252,13 @@ impl Arguments {
         Ok(terms)
     }
 
-    /// The one namespace that is watched, if it is but one.
+    /// The watched namespace, if it is only one.
     pub(super) fn namespace(&self, own: &str) -> Option<String> {
         (!self.watch_all_namespaces).then(|| own.to_owned())
     }
 }
 
-/// An address as Go writes it: the host may be left out.
+/// An address in Go's format: the host may be empty.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     match text.strip_prefix(':') {
         Some(port) => {
@@ -291,7 +291,7 @@ mod tests {
         Command::try_parse_from(all).map(|command| command.arguments)
     }
 
-    /// What Flux's own manifests and guides write.
+    /// The arguments of Flux's own manifests and guides.
     #[test]
     fn what_fluxs_deployments_pass_is_taken() {
         let flags = parse(&[

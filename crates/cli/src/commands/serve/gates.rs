@@ -4,7 +4,7 @@ use sluice_controllers::context::Settings;
 
 use crate::outcome::Failure;
 
-/// A gate of Flux 2.9: its name, its default there, and what it sets; nothing where both ways are the same here.
+/// A gate of Flux 2.9: its name, its default, and its setting; `None` if it has no effect here.
 struct Gate {
     name: &'static str,
     default: bool,
@@ -16,14 +16,14 @@ const GATES: [Gate; 12] = [
     gate("DisableFailFastBehavior", false, |it, on| it.fail_fast = !on),
     gate("ExternalArtifact", false, |it, on| it.external_artifacts = on),
     gate("StrictPostBuildSubstitutions", true, |it, on| it.strict_substitutions = on),
-    // Only metadata of ConfigMaps and Secrets is watched, and they are read when they are needed.
+    // Only metadata of ConfigMaps and Secrets is watched; they are read when needed.
     idle("CacheSecretsAndConfigMaps", false),
-    // A new revision always ends the wait for the old one.
+    // A new revision always cancels the wait for the old one.
     idle("CancelHealthCheckOnNewRevision", false),
-    // Sources are watched, and their changes are known as soon as a direct read would show them.
+    // Sources are watched, so their changes are known as soon as a direct read would show them.
     idle("DirectSourceFetch", false),
     idle("DisableConfigWatchers", false),
-    // There is no poller: health is watched.
+    // There is no polling: health is watched.
     idle("DisableStatusPollerCache", true),
     idle("GroupChangeLog", false),
     idle("MigrateAPIVersion", false),
@@ -38,7 +38,7 @@ const fn idle(name: &'static str, default: bool) -> Gate {
     Gate { name, default, set: None }
 }
 
-/// Sets what gates say, written as `Name=true`; gives those that were changed and mean nothing here.
+/// Applies gates, written as `Name=true`; returns changed ones without effect.
 pub(super) fn apply(
     given: &[String],
     settings: &mut Settings,

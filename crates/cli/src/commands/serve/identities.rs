@@ -36,8 +36,8 @@ pub(super) struct Identities {
 }
 
 impl Identities {
-    /// Sets what the flags say. `--default-service-account` means another thing to source-controller than to
-    /// kustomize-controller; it is taken as the former means it where the latter does not run.
+    /// Applies the flags. `--default-service-account` differs between source-controller and kustomize-controller; the former's
+    /// meaning is used if the latter does not run.
     pub(super) fn apply(self, controllers: &[String], settings: &mut Settings) {
         let duration = SignedDuration::try_from(self.token_cache_max_duration.to_std());
         settings.controller_identity = ControllerIdentity(self.controller_identity_for);
@@ -53,7 +53,7 @@ impl Identities {
     }
 }
 
-/// Whether defaults are allowed that are set.
+/// Whether the feature gate allows the defaults that are set.
 pub(super) fn check(settings: &Settings) -> Result<(), Failure> {
     let defaults = [
         &settings.default_source_service_account,

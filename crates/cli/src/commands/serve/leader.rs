@@ -15,20 +15,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::outcome::Failure;
 
-/// How long the leases of the other controllers are waited for, before those that are held begin.
+/// How long to wait for further leases before the controllers with a lease start.
 const TOGETHER: Duration = Duration::from_secs(1);
 
-/// How long letting leases go may take.
+/// The timeout of releasing leases.
 const LETTING_GO: Duration = Duration::from_millis(600);
 
-/// What a lease needs beside its name.
+/// The parameters of leases.
 pub(super) struct Election {
-    /// Where the leases are.
+    /// The namespace of the leases.
     pub(super) namespace: String,
     /// The identity of this process, which is unique.
     pub(super) identity: String,
     pub(super) terms: Terms,
-    /// Whether leases are let go at the end.
+    /// Whether leases are released at the end.
     pub(super) release: bool,
 }
 
@@ -50,8 +50,8 @@ impl Election {
         }
     }
 
-    /// Runs each controller for as long as its lease is held, until all are to stop. A lease that is lost is
-    /// the end of the process: somebody else works now.
+    /// Runs each controller while its lease is held, until the shutdown. Losing a lease ends the process: another replica
+    /// works now.
     pub(super) async fn run(
         self,
         config: ControllerConfig,
@@ -68,7 +68,7 @@ impl Election {
         }
         let mut held: BTreeMap<Controller, Held> = BTreeMap::new();
         let outcome = loop {
-            // Take what there is, and what comes right after.
+            // Take the leases that are there, and those that come right after.
             let first = async {
                 if held.is_empty() { waiting.join_next().await } else { waiting.try_join_next() }
             };
@@ -101,23 +101,23 @@ impl Election {
         let ending = held
             .into_values()
             .map(async |lease| if lets_go { lease.release().await } else { lease.stopped().await });
-        // A cluster that does not answer must not keep the process: the lease then runs out by itself.
+        // An unresponsive cluster must not keep the process alive: the lease then expires by itself.
         let _ = tokio::time::timeout(LETTING_GO, join_all(ending)).await;
         outcome
     }
 }
 
-/// Why a run came to its end.
+/// Why a run ended.
 enum Ended {
-    /// It was to stop, and has.
+    /// The shutdown.
     Stopped,
-    /// A lease was lost: everything was dropped at once.
+    /// A lost lease: everything was dropped at once.
     Lost,
-    /// One more lease is held: everything starts anew, with one more controller.
+    /// A further lease: everything restarts with one more controller.
     Joined(Controller, Box<Held>),
 }
 
-/// Runs controllers, keeps their leases and waits for the others' at the same time.
+/// Runs controllers, renews their leases and waits for the others' at the same time.
 async fn together(
     running: impl Future<Output = ()>,
     held: &mut BTreeMap<Controller, Held>,
@@ -141,7 +141,7 @@ async fn together(
         (controller, lease) = joined => Ended::Joined(controller, Box::new(lease)),
         () = running.as_mut() => return Ended::Stopped,
     };
-    // The leases are kept until the last pass is over.
+    // The leases are renewed until the last pass is over.
     pause.cancel();
     tokio::select! {
         biased;

@@ -27,12 +27,12 @@ pub(super) struct Outward {
     artifact_hosts: Vec<HostPattern>,
 }
 
-/// What the policy has to know besides the flags.
+/// The inputs of the policy besides the flags.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
-    /// What addresses of artifacts name.
+    /// The advertised address of artifacts.
     pub(super) advertised: &'a str,
-    /// Where artifacts are served.
+    /// The address of the artifact server.
     pub(super) bound: SocketAddr,
     /// The address of the API server.
     pub(super) cluster: &'a str,
@@ -47,7 +47,7 @@ pub(super) struct Around<'a> {
 }
 
 impl Outward {
-    /// The network as the flags have it. Repositories may not name the artifact server nor the API server.
+    /// The network with the policy of the flags. Repositories may refer to neither the artifact server nor the API server.
     pub(super) fn network(&self, around: &Around<'_>, metrics: Arc<Metrics>) -> Network {
         let mut artifact_server = hosts([around.advertised], Some(80));
         if !around.bound.ip().is_unspecified() {
@@ -66,12 +66,12 @@ impl Outward {
         Network::of(policy, Arc::new(SystemLookup), Arc::new(Counted(metrics)))
     }
 
-    /// Where artifacts of sources come from: our own storage, Services of the controllers' namespace as Flux
-    /// advertises them, what the operator lists, and other processes of a developer.
+    /// The hosts of artifacts: our own storage, Services of the controllers' namespace as Flux advertises them, hosts that the
+    /// operator lists, and other processes of a developer.
     fn artifact_hosts(&self, around: &Around<'_>, own: &[HostPattern]) -> Vec<HostPattern> {
         let services = format!("{}.svc", around.namespace);
         let mut near = vec![format!("*.{services}"), format!("*.{services}.cluster.local")];
-        // Another domain than cluster.local is in the addresses that the operator gives.
+        // A domain other than cluster.local is in the addresses that the operator gives.
         for address in std::iter::once(around.advertised).chain(around.events) {
             let (host, _) = split(address);
             if let Some((_, rest)) = host.split_once('.').filter(|(_, rest)| {
@@ -90,7 +90,7 @@ impl Outward {
     }
 }
 
-/// The host of an address, which may be a URL, and whether it names no port.
+/// The host of an address or URL, and whether it has no port.
 fn split(address: &str) -> (&str, bool) {
     let (scheme, rest) = address.split_once("://").unwrap_or(("http", address));
     let is_block = scheme == "http" && rest.parse::<HostPattern>().is_ok();
@@ -99,7 +99,7 @@ fn split(address: &str) -> (&str, bool) {
     (host, !after.contains(':'))
 }
 
-/// The hosts of addresses. Where one names no port, the usual one is meant, if there is one.
+/// The hosts of addresses. Without a port, the default one of the scheme is meant.
 fn hosts<'a>(
     addresses: impl IntoIterator<Item = &'a str>,
     usual_port: Option<u16>,
@@ -116,7 +116,7 @@ fn hosts<'a>(
     addresses.into_iter().filter_map(read).collect()
 }
 
-/// Counts what the policy decides.
+/// Counts the decisions of the policy.
 struct Counted(Arc<Metrics>);
 
 impl Observe for Counted {

@@ -17,14 +17,14 @@ use tower::service_fn;
 use crate::kubeconfig;
 use crate::outcome::Failure;
 
-/// A client of the cluster that a kubeconfig names, or else of the one that this runs in; and its address.
+/// A client of the cluster of a kubeconfig, or of the pod's cluster; and its address.
 pub(super) async fn client(
     path: Option<&Path>,
     metrics: Arc<Metrics>,
 ) -> Result<(Client, String), Failure> {
     let config = kubeconfig::config(path, &KubeConfigOptions::default()).await;
-    let mut config = config.map_err(Failure::told_as_ours)?;
-    kubeconfig::check_address(&config).map_err(Failure::told_as_ours)?;
+    let mut config = config.map_err(Failure::in_own_style)?;
+    kubeconfig::check_address(&config).map_err(Failure::in_own_style)?;
     // The API server's audit log shows this user agent.
     let agent = HeaderValue::from_static(concat!("sluice/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));

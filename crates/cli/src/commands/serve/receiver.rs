@@ -10,7 +10,7 @@ use serde_json::Value;
 use sluice_runtime::events::Notify;
 use sluice_source::network::Client;
 
-/// How long telling it may take.
+/// The timeout of a post.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of retries of a failed post.
 const RETRIES: u32 = 4;
@@ -22,7 +22,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Posts once; says whether another try may do.
+    /// Posts once; returns whether a retry may help.
     async fn try_post(&self, payload: &Value) -> Result<(), (bool, String)> {
         let url = Url::parse(&self.address).map_err(|error| (false, error.to_string()))?;
         let mut request = Request::new(Method::POST, url);
@@ -31,7 +31,7 @@ impl Receiver {
         *request.timeout_mut() = Some(TIMEOUT);
         *request.body_mut() = Some(payload.to_string().into());
         match self.client.execute(request).await {
-            // It has had this one already.
+            // A duplicate, which the receiver has already.
             Ok(answer) if answer.status().as_u16() == 429 => Ok(()),
             Ok(answer) if answer.status().is_success() => Ok(()),
             Ok(answer) => {

@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 
 use crate::outcome::Failure;
 
-/// The directory of artifacts, with a lock that says that it is in use.
+/// The directory of the artifact store, with a lock that shows that it is in use.
 pub(super) struct Storage {
     pub(super) path: PathBuf,
-    /// Held as long as the process lives; another process is told about, not kept out: replicas that elect a
-    /// leader may share a volume.
+    /// Held while the process runs; another process gets a warning, not an error: replicas with leader election may share a
+    /// volume.
     _lock: Option<File>,
 }
 
-/// Makes a directory ready for artifacts.
+/// Prepares a directory for artifacts.
 pub(super) fn prepare(
     wanted: Option<PathBuf>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -45,7 +45,7 @@ pub(super) fn prepare(
     Ok(Storage { path, _lock: lock })
 }
 
-/// The state directory of the user, as the XDG base directory specification has it.
+/// The user's state directory, as in the XDG base directory specification.
 fn state(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".local/state"));
@@ -56,7 +56,7 @@ fn state(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure
     Ok(state.join("sluice"))
 }
 
-/// Makes a directory for this user alone, with its parents; one that is there stays as it is.
+/// Creates a directory for this user alone, with its parents; an existing one is unchanged.
 fn make(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -65,7 +65,7 @@ fn make(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Writes a file and removes it: whether that can be done, and as which user.
+/// Writes a file and removes it, to check that it works and as which user.
 fn probe(path: &Path) -> io::Result<Metadata> {
     let file = path.join(format!(".{}.probe", std::process::id()));
     let probed = OpenOptions::new().write(true).create_new(true).open(&file).and_then(|opened| {
@@ -101,7 +101,7 @@ fn check(_: &Path, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Says if another process keeps artifacts in the same directory.
+/// Warns if another process uses the same directory.
 fn lock(path: &Path) -> Option<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path.join(".lock"));
     let file = file.ok()?;
@@ -130,7 +130,7 @@ mod tests {
         move |name| (name == "HOME").then(|| path.clone())
     }
 
-    fn told(outcome: Result<Storage, Failure>) -> String {
+    fn message(outcome: Result<Storage, Failure>) -> String {
         outcome.map_or_else(|failure| format!("{failure:?}"), |it| it.path.display().to_string())
     }
 
@@ -145,11 +145,11 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let state = elsewhere.path().as_os_str().to_owned();
         let variable = move |name: &str| (name == "XDG_STATE_HOME").then(|| state.clone());
-        let path = told(prepare(None, variable));
+        let path = message(prepare(None, variable));
         assert!(path.starts_with(&elsewhere.path().display().to_string()), "{path}");
-        assert!(told(prepare(None, |_| None)).contains("XDG_STATE_HOME"), "nowhere to go");
+        assert!(message(prepare(None, |_| None)).contains("XDG_STATE_HOME"), "nowhere to go");
         let relative = |name: &str| (name == "XDG_STATE_HOME").then(|| OsString::from("here"));
-        assert!(told(prepare(None, relative)).contains("XDG_STATE_HOME"), "not absolute");
+        assert!(message(prepare(None, relative)).contains("XDG_STATE_HOME"), "not absolute");
     }
 
     #[test]
@@ -178,8 +178,8 @@ mod tests {
         for (words, attack) in attacks {
             let home_directory = tempfile::tempdir().unwrap();
             attack(&home_directory.path().join(".local/state/sluice"));
-            let told = told(prepare(None, home(home_directory.path())));
-            assert!(told.contains(words), "{words}: {told}");
+            let message = message(prepare(None, home(home_directory.path())));
+            assert!(message.contains(words), "{words}: {message}");
         }
     }
 
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_said_at_the_start() {
-        let told = told(prepare(Some("/proc/x".into()), |_| None));
-        assert!(told.contains("cannot keep artifacts in /proc/x"), "{told}");
-        assert!(told.contains("--storage-path"), "{told}");
+        let message = message(prepare(Some("/proc/x".into()), |_| None));
+        assert!(message.contains("cannot keep artifacts in /proc/x"), "{message}");
+        assert!(message.contains("--storage-path"), "{message}");
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         std::fs::write(&file, "x").unwrap();

@@ -7,18 +7,18 @@ use sluice_base::duration::GoDuration;
 
 use crate::kinds::{condition, text_at};
 
-/// The one thing to look at first.
+/// The bottleneck.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Bottleneck {
-    /// It is not ready, and others wait for it.
+    /// An object that is not ready, with others waiting for it.
     Blocking { object: String, waiting: usize, message: String },
-    /// It takes more than half of its interval.
+    /// An object that takes more than half of its interval.
     Slow { object: String, takes: GoDuration, interval: GoDuration },
 }
 
 impl Bottleneck {
-    /// For people.
-    pub(super) fn told(&self) -> String {
+    /// The text for people.
+    pub(super) fn summary(&self) -> String {
         match self {
             Self::Blocking { object, waiting, message } => {
                 let wait = if *waiting == 1 { "1 waits" } else { &format!("{waiting} wait") };
@@ -30,7 +30,7 @@ impl Bottleneck {
         }
     }
 
-    /// For programs.
+    /// The JSON form.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Blocking { object, waiting, message } => {
@@ -43,7 +43,7 @@ impl Bottleneck {
     }
 }
 
-/// Looks for it among all objects; the cost is that of one walk along the references.
+/// Finds it among all objects, in one walk along the references.
 pub(super) fn find(objects: &[Value]) -> Option<Bottleneck> {
     let mut needed_by: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for object in objects {
@@ -59,7 +59,7 @@ pub(super) fn find(objects: &[Value]) -> Option<Bottleneck> {
         let message = condition(object, "Ready").map(|ready| text_at(ready, "/message"));
         (waiting(&needed_by, &identity), identity, message.unwrap_or_default().to_owned())
     });
-    // What is itself held up names fewer that wait than what holds it up.
+    // An object that waits itself has fewer others waiting for it than its own blocker.
     let worst = blocking
         .filter(|(waiting, ..)| *waiting > 0)
         .max_by(|one, other| one.0.cmp(&other.0).then_with(|| other.1.cmp(&one.1)));
@@ -69,7 +69,7 @@ pub(super) fn find(objects: &[Value]) -> Option<Bottleneck> {
     }
 }
 
-/// How many objects wait for one, near and far.
+/// The number of objects that wait for one, directly and indirectly.
 fn waiting(needed_by: &BTreeMap<String, Vec<String>>, of: &str) -> usize {
     let mut seen = BTreeSet::new();
     let mut next = vec![of];
@@ -95,7 +95,7 @@ fn named(kind: &str, namespace: &str, name: &str) -> String {
     format!("{kind}/{namespace}/{name}")
 }
 
-/// What an object needs: its source, and what it depends on.
+/// The references of an object: its source, and its dependencies.
 fn needs(object: &Value) -> Vec<String> {
     let own = text_at(object, "/metadata/namespace");
     let referenced = |reference: &Value, kind: &str| {
@@ -157,7 +157,7 @@ mod tests {
         ];
         let found = find(&objects).expect("three fail");
         assert_eq!(
-            found.told(),
+            found.summary(),
             "bottleneck: Kustomization/apps/b is not ready and 2 wait for it: b says"
         );
     }
@@ -172,7 +172,7 @@ mod tests {
     fn where_nothing_fails_the_slowest_is_named() {
         let found = find(&[kustomization("a", "True", &[])]).expect("it takes 6 of 10 minutes");
         assert_eq!(
-            found.told(),
+            found.summary(),
             "bottleneck: Kustomization/apps/a takes 6m0s of its interval of 10m0s"
         );
     }

@@ -21,7 +21,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// What an object has written down, if it is readable.
+    /// The record on an object, if it is readable.
     pub(crate) fn of(object: &Value) -> Option<Self> {
         let annotation = object.pointer("/metadata/annotations")?.get(SUSPENDED_BY)?.as_str()?;
         serde_json::from_str(annotation).ok()
@@ -32,8 +32,8 @@ impl Record {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// For people, `age` being the time since.
-    pub(crate) fn told(&self, age: String) -> String {
+    /// The text for people; `age` is the time since.
+    pub(crate) fn summary(&self, age: String) -> String {
         let mut text = age;
         text.push_str(" by ");
         text.push_str(&self.by);
@@ -87,7 +87,7 @@ mod tests {
             "metadata": {"annotations": {"sluice.dev/suspended-by": record.write()}},
         });
         assert_eq!(Record::of(&object), Some(record.clone()));
-        assert_eq!(record.told("3d".to_owned()), "3d by alice: incident (OPS-7)");
+        assert_eq!(record.summary("3d".to_owned()), "3d by alice: incident (OPS-7)");
     }
 
     #[test]

@@ -7,10 +7,10 @@ use crate::kinds::{self, condition, text_at};
 use crate::outcome::Failure;
 use crate::session::{Session, find_kind};
 
-/// How far up owners are followed; a circle of owners ends here.
+/// The maximum depth of owner references, which also ends cycles.
 const MOST_OWNERS: usize = 32;
 
-/// Everything that is known about where an object comes from.
+/// The origin of an object.
 pub(super) async fn report(session: &Session, object: &Value) -> Result<String, Failure> {
     for (group, is_helm) in
         [("kustomize.toolkit.fluxcd.io", false), ("helm.toolkit.fluxcd.io", true)]
@@ -79,7 +79,7 @@ async fn find(
     object.map_err(|error| Failure::flux(format!("failed to find {shown}: {error}")))
 }
 
-/// What a reference leads to. An external artifact must say where it comes from.
+/// The target of a reference. An external artifact must have an origin.
 async fn source(
     session: &Session,
     reference: &Value,

@@ -38,7 +38,7 @@ impl Report {
         let _ = writeln!(self.text, "{label:<width$}{value}");
     }
 
-    /// One line, if there is something in it.
+    /// One line, if the value is not empty.
     pub(super) fn line_if(&mut self, label: &str, value: &str) {
         if !value.is_empty() {
             self.line(label, value);
@@ -52,7 +52,7 @@ impl Report {
         }
     }
 
-    /// When the object was reconciled last.
+    /// The last reconciliation of the object.
     pub(super) fn reconciled(&mut self, ready: Option<&Value>) {
         self.state(ready, false);
     }
@@ -118,8 +118,8 @@ pub(super) fn source_report(report: &mut Report, source: &Value, of_kustomizatio
     report.state(condition(source, "Ready"), kind != "HelmRepository");
 }
 
-/// What an artifact's own annotations say about where it comes from. A name that is missing leaves an
-/// empty line, as long as there are annotations at all.
+/// The origin in an artifact's annotations. A missing one leaves an empty line, if there are annotations at
+/// all.
 fn origin(report: &mut Report, source: &Value) {
     let Some(metadata) = source.pointer("/status/artifact/metadata").and_then(Value::as_object)
     else {

@@ -16,10 +16,10 @@ use crate::kinds::{self, text_at};
 use crate::outcome::Failure;
 use crate::session::{Session, namespaced};
 
-/// The greatest manifest that is unpacked; Helm's secrets hold a megabyte, packed.
+/// The maximum size of an unpacked manifest; Helm's secrets hold a packed megabyte.
 const MOST: u64 = 256 << 20;
 
-/// The objects of a HelmRelease; none if nothing is stored here.
+/// The objects of a HelmRelease; none if it has no storage object here.
 pub(super) async fn inventory(session: &Session, id: &ObjectId) -> Result<Vec<ObjectId>, Failure> {
     let Some(kind) = kinds::named("HelmRelease") else { return Ok(Vec::new()) };
     let release = session.get(kind, &id.namespace, &id.name).await?;
@@ -81,7 +81,7 @@ fn manifest(data: &str) -> Option<String> {
     Some(text_at(&release, "/manifest").to_owned())
 }
 
-/// Definitions that came with the chart; Helm does not remember them, their labels do.
+/// The CRDs of the chart; Helm does not store them, but they have labels.
 async fn definitions(session: &Session, release: &Value, made: &[ObjectId]) -> Vec<ObjectId> {
     let policies = [text_at(release, "/spec/install/crds"), text_at(release, "/spec/upgrade/crds")];
     if policies.iter().all(|policy| policy.is_empty() || *policy == "Skip") {

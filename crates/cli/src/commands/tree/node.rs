@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sluice_base::gojson;
 use sluice_ssa::ObjectId;
 
-/// An object and what it has made.
+/// An object and its inventory.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) id: ObjectId,
@@ -14,7 +14,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// An object that has made nothing yet.
+    /// An object without an inventory.
     pub(super) fn new(id: ObjectId) -> Self {
         Self { id, children: Vec::new() }
     }

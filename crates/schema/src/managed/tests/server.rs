@@ -92,8 +92,8 @@ fn take(step: &Value, schemas: &BTreeMap<String, Value>) -> Result<Vec<Value>, E
         // What the server was about to write is what it answered, but for the entries.
         let mut new = step["after"].clone();
         entries::remove_entries(&mut new);
-        if let Some(wish) = step["body"]["metadata"].get("managedFields") {
-            new["metadata"]["managedFields"] = wish.clone();
+        if let Some(entries) = step["body"]["metadata"].get("managedFields") {
+            new["metadata"]["managedFields"] = entries.clone();
         }
         update(&request, live, new)
     };

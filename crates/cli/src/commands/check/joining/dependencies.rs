@@ -12,7 +12,7 @@ use crate::session::Session;
 /// Namespace and name.
 type Id = (String, String);
 
-/// Looks at `dependsOn` of all Kustomizations.
+/// Checks `dependsOn` of all Kustomizations.
 pub(super) async fn check(session: &Session, inputs: &Inputs, findings: &mut Findings) {
     let graph = graph(inputs.kustomizations());
     for (id, needs) in &graph {
@@ -54,12 +54,12 @@ fn graph<'a>(kustomizations: impl Iterator<Item = &'a Value>) -> BTreeMap<Id, Ve
     kustomizations.map(node).collect()
 }
 
-/// Each circle once, beginning with the first of its names.
+/// Each cycle once, beginning with the first of its names.
 fn circles(graph: &BTreeMap<Id, Vec<Id>>) -> Vec<Vec<Id>> {
     let mut done: BTreeSet<&Id> = BTreeSet::new();
     let mut found = Vec::new();
     for start in graph.keys() {
-        // The way from the start to here; what is left to look at at each step of it.
+        // The path from the start, and the remaining edges at each step of it.
         let mut way: Vec<(&Id, std::slice::Iter<'_, Id>)> = Vec::new();
         if let (Some(needs), false) = (graph.get(start), done.contains(start)) {
             way.push((start, needs.iter()));

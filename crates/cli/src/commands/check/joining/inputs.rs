@@ -11,21 +11,21 @@ use crate::commands::kustomize::Disk;
 use crate::kinds::text_at;
 use crate::outcome::Failure;
 
-/// The deepest that directories are followed.
+/// The maximum depth of directories.
 const DEPTH: usize = 32;
 
-/// What a directory says.
+/// The content of a directory.
 pub(super) struct Inputs {
-    /// Everything that is declared in the directory itself.
+    /// The objects declared in the directory itself.
     pub(super) declared: Vec<Value>,
-    /// What the Kustomizations' paths build, as far as they lie in the same repository.
+    /// The objects that the Kustomizations' paths build, if they are in the same repository.
     pub(super) built: Vec<Value>,
     /// Kustomizations with a path that cannot be built, and the cause.
     pub(super) unbuilt: Vec<(String, String)>,
 }
 
 impl Inputs {
-    /// Reads a directory, and builds the paths that its Kustomizations name.
+    /// Reads a directory, and builds the paths of its Kustomizations.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut declared = Vec::new();
         collect(path, DEPTH, &mut declared)?;
@@ -51,7 +51,7 @@ impl Inputs {
         self.declared.iter().filter(is_source)
     }
 
-    /// Whether an object is declared here, or comes with what is applied.
+    /// Whether an object is declared here, or built from a path.
     pub(super) fn declares(&self, kind: &str, namespace: &str, name: &str) -> bool {
         let is_it = |object: &Value| {
             let own = text_at(object, "/metadata/namespace");
@@ -118,15 +118,14 @@ fn collect(path: &Path, depth: usize, found: &mut Vec<Value>) -> Result<(), Fail
     Ok(())
 }
 
-/// A path of the repository that a directory lies in, and its root: the nearest directory above that
-/// has such a path.
+/// A path in the repository of a directory, and the root: the nearest parent directory that has such a path.
 fn in_repository(start: &Path, wanted: &str) -> Option<(PathBuf, PathBuf)> {
     let start = start.canonicalize().ok().filter(|_| !wanted.is_empty())?;
     let root = start.ancestors().find(|above| above.join(wanted).is_dir())?;
     Some((root.to_owned(), root.join(wanted)))
 }
 
-/// What a directory builds, as a controller builds it, variables not yet filled in.
+/// The objects that a directory builds, like a controller, before variable substitution.
 fn build(root: &Path, folder: &Path, namespace: Option<&str>) -> Result<Vec<Value>, String> {
     let disk = Disk::default();
     let (root, folder) = (root.to_string_lossy(), folder.to_string_lossy());
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_tells_what_it_declares_and_what_its_paths_build() {
+    fn inputs_are_what_a_directory_declares_and_what_its_paths_build() {
         let inputs = Inputs::read(&example()).map_err(|it| it.message().to_owned()).unwrap();
         let names: Vec<String> = inputs.kustomizations().map(called).collect();
         assert_eq!(

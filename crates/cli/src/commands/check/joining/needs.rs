@@ -11,7 +11,7 @@ use crate::commands::check::findings::{Area, Findings, Verdict};
 use crate::kinds::{condition, named, text_at};
 use crate::session::Session;
 
-/// Whether the cluster knows the kinds that are declared.
+/// Checks that the declared kinds are installed.
 pub(super) async fn definitions(session: &Session, inputs: &Inputs, findings: &mut Findings) {
     let kinds: BTreeSet<&str> =
         inputs.declared.iter().map(|object| text_at(object, "/kind")).collect();
@@ -27,7 +27,7 @@ pub(super) async fn definitions(session: &Session, inputs: &Inputs, findings: &m
     }
 }
 
-/// Whether the sources are there and have fetched something.
+/// Checks that the sources exist and have artifacts.
 pub(super) async fn sources(session: &Session, inputs: &Inputs, findings: &mut Findings) {
     let mut wanted: BTreeSet<(String, String, String)> = BTreeSet::new();
     for object in inputs.kustomizations() {
@@ -69,7 +69,7 @@ fn fetched(source: &Value) -> (Verdict, String) {
     }
 }
 
-/// One object that a Flux object cannot do without.
+/// An object that a Flux object requires.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Need {
     kind: &'static str,
@@ -79,7 +79,7 @@ struct Need {
     what_for: &'static str,
 }
 
-/// Whether the ConfigMaps, Secrets and accounts are there that nothing can be applied without.
+/// Checks that the required ConfigMaps, Secrets and service accounts exist.
 pub(super) async fn config(session: &Session, inputs: &Inputs, findings: &mut Findings) {
     let needs: BTreeSet<Need> =
         inputs.kustomizations().chain(inputs.sources()).flat_map(needs_of).collect();

@@ -11,12 +11,12 @@ use crate::kinds::{Kind, condition, named, text_at};
 use crate::outcome::Failure;
 use crate::session::{Session, now};
 
-/// How often is looked whether a request was heard.
+/// The poll interval.
 const POLL: Duration = Duration::from_millis(500);
-/// How long everything may take; a Kustomization's own timeout ends most of them earlier.
+/// The timeout of all together; most end earlier by a Kustomization's own timeout.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// Asks for all, then waits for each.
+/// Requests all reconciliations, then waits for each.
 pub(super) async fn check(
     session: &Session,
     inputs: &Inputs,
@@ -50,7 +50,7 @@ async fn all(
     }
 }
 
-/// Asks for a reconciliation, as `flux reconcile` does.
+/// Requests a reconciliation, as `flux reconcile` does.
 async fn ask(session: &Session, kind: &Kind, object: &Value) -> Result<String, String> {
     let (namespace, name) = place(object);
     let session = session.in_namespace(namespace);

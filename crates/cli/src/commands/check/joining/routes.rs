@@ -11,7 +11,7 @@ use crate::commands::check::findings::{Area, Findings, Verdict};
 use crate::kinds::text_at;
 use crate::session::Session;
 
-/// Something that a route names.
+/// A target of a route.
 #[derive(Debug, PartialEq, Eq)]
 enum Target {
     Service { namespace: String, name: String, port: Value },
@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// Looks behind every route that is declared or built.
+/// Checks every route that is declared or built.
 pub(super) async fn check(session: &Session, inputs: &Inputs, findings: &mut Findings) {
     for object in inputs.declared.iter().chain(&inputs.built) {
         let targets = match text_at(object, "/kind") {

@@ -33,7 +33,7 @@ pub(in super::super) struct HelmCredentials<'c> {
     pub(in super::super) authority: Option<&'c Path>,
 }
 
-/// What a file holds; nothing without a file.
+/// The content of a file; `None` without a file.
 pub(in super::super) fn file(path: Option<&Path>, what: &str) -> Result<String, Failure> {
     let Some(path) = path else { return Ok(String::new()) };
     let shown = path.display();
@@ -47,7 +47,7 @@ pub(in super::super) fn file(path: Option<&Path>, what: &str) -> Result<String, 
     String::from_utf8(text).map_err(|_| Failure::flux(format!("{what}: {shown} is not text")))
 }
 
-/// The texts that are not empty, by name.
+/// The strings that are not empty, by name.
 fn values<'v>(all: impl IntoIterator<Item = (&'v str, String)>) -> Map<String, Value> {
     let all = all.into_iter().filter(|(_, value)| !value.is_empty());
     all.map(|(name, value)| (name.to_owned(), Value::from(value))).collect()
@@ -82,7 +82,7 @@ pub(in super::super) fn git_secret(
     secret(maker, name, None, values, labelled)
 }
 
-/// The same, for one over SSH.
+/// The same over SSH.
 pub(in super::super) fn ssh_secret(
     maker: &Maker<'_>,
     name: &str,
@@ -126,7 +126,7 @@ pub(super) fn git(wanted: &Git, maker: &Maker<'_>) -> Result<Value, Failure> {
     git_secret(maker, name, &credentials, true)
 }
 
-/// The secret of a Helm repository: certificates before a password.
+/// The secret of a Helm repository: certificates take precedence over a password.
 pub(in super::super) fn helm_secret(
     maker: &Maker<'_>,
     name: &str,
@@ -346,14 +346,14 @@ pub(super) fn receiver(wanted: &Receiver, maker: &Maker<'_>) -> Result<Value, Fa
     Ok(secret)
 }
 
-/// Thirty-two bytes from the system's own source, in hexadecimal.
+/// 32 random bytes, in hexadecimal.
 fn random_token() -> Result<String, Failure> {
     use std::fmt::Write as _;
     let mut bytes = [0; 32];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut source| std::io::Read::read_exact(&mut source, &mut bytes))
         .map_err(|error| {
-            Failure::caused("failed to generate random token", error).told_as_flux()
+            Failure::caused("failed to generate random token", error).in_flux_style()
         })?;
     let mut token = String::new();
     for byte in bytes {

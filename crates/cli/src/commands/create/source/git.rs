@@ -116,7 +116,7 @@ pub(super) fn run(wanted: &Arguments, maker: &Maker<'_>) -> Result<(), Failure> 
     maker.apply_source(kind, object, &words, secret.map(|secret| (secret, before)))
 }
 
-/// What is fetched; the first of Flux's order that is given.
+/// The reference; the first one that is given, in Flux's order.
 fn reference(wanted: &Arguments) -> Option<Value> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     if let Some(commit) = given(&wanted.commit) {

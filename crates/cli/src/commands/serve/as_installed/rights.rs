@@ -8,7 +8,7 @@ use super::scene::Installation;
 use crate::commands::install::plan::Component;
 use crate::commands::install::rights::{Place, RIGHTS, Right, When};
 
-/// Rights that this drive does not use, and why they are there.
+/// Rights that this run does not use, and their reasons.
 const NOT_DRIVEN: [(&str, &str, &str); 6] = [
     (
         "serviceaccounts/token",
@@ -23,7 +23,7 @@ const NOT_DRIVEN: [(&str, &str, &str); 6] = [
 ];
 const LOST_RACE: &str = "a status that lost a race is read again; crates/runtime/src/status.rs";
 
-/// Group, resource with subresource, and verb of a request; impersonation is a request for itself.
+/// Group, resource with subresource, and verb of a request; impersonation is a request of its own.
 fn used(events: &[Event]) -> BTreeSet<(String, String, String)> {
     let mut out = BTreeSet::new();
     for event in events {
@@ -38,7 +38,7 @@ fn used(events: &[Event]) -> BTreeSet<(String, String, String)> {
             format!("{}/{}", about.resource, about.subresource)
         };
         if event.verb == "patch" && event.code() == 201 {
-            // What an apply makes takes both.
+            // An apply that creates needs both.
             out.insert((about.api_group.clone(), resource.clone(), "create".to_owned()));
         }
         out.insert((about.api_group.clone(), resource, event.verb.to_owned()));
@@ -46,7 +46,7 @@ fn used(events: &[Event]) -> BTreeSet<(String, String, String)> {
     out
 }
 
-/// Removing any verb of any right refuses a request that was made; what is not seen is named with its reason.
+/// Removing any verb of any right denies a request that was made; unused ones are listed with a reason.
 #[tokio::test(start_paused = true)]
 async fn every_right_is_used() {
     let flags = ["--components-extra=source-watcher", "--lockdown"];
@@ -87,7 +87,7 @@ async fn every_right_is_used() {
     );
 }
 
-/// `docs/rights.md` says what the table says. `UPDATE=1` writes it.
+/// `docs/rights.md` matches the table. `UPDATE=1` writes it.
 #[test]
 fn the_document_of_rights_is_current() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rights.md");

@@ -33,7 +33,7 @@ use crate::commands::{self, Command, install};
 pub(super) const NAMESPACE: &str = "flux-system";
 const URL: &str = "https://git.test/platform";
 
-/// Artifacts by the name of the Service that the manifests have.
+/// The host of artifact URLs, which is the Service in the manifests.
 struct OfService {
     hosts: Vec<String>,
     store: Local,
@@ -51,7 +51,7 @@ impl Packed for OfService {
     }
 }
 
-/// An installation, running.
+/// A running installation.
 pub(super) struct Installation {
     sandbox: Sandbox,
     recorder: Recorder,
@@ -61,7 +61,7 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// Applies what `sluice install` writes with these flags, and runs what the Deployments run.
+    /// Applies the manifests of `sluice install` with these flags, and runs the Deployments' commands.
     pub(super) async fn start(flags: &[&str]) -> Self {
         let recorder = Recorder::bounded(1_000_000);
         let cluster = Cluster::builder().seed(1).audit(Arc::new(recorder.clone())).build();
@@ -100,7 +100,7 @@ impl Installation {
         installation
     }
 
-    /// Runs the one container of a Deployment, under its account.
+    /// Runs the container of a Deployment with its service account.
     async fn run(&mut self, deployment: &Value, hosts: &[String]) {
         let pod = &deployment["spec"]["template"]["spec"];
         let wanted = arguments(&pod["containers"][0]);
@@ -131,7 +131,7 @@ impl Installation {
         }));
     }
 
-    /// A client with a token of an account.
+    /// A client with a token of a service account.
     async fn client_of(&self, account: &str) -> Client {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token");
         let (_, answer) =
@@ -173,7 +173,7 @@ impl Installation {
         (code, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    /// Sends a request as a user, or as administrator if there is no name; gives the code.
+    /// Sends a request as a user, or as administrator without a name; returns the status code.
     pub(super) async fn send_as(&self, user: &str, method: &str, path: &str, body: &Value) -> u16 {
         self.send(Some(user).filter(|user| !user.is_empty()), method, path, body).await.0
     }
@@ -195,7 +195,7 @@ impl Installation {
         (code == 200).then_some(answer)
     }
 
-    /// Waits until an object is as it should be.
+    /// Waits until an object satisfies a condition.
     pub(super) async fn until(&self, object: &Value, is: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..3000 {
             if let Some(found) = self.get(object).await.filter(|found| is(found)) {
@@ -217,7 +217,7 @@ impl Installation {
         self.sandbox.commit(URL, "files", &tree(files));
     }
 
-    /// The requests of the controllers' accounts so far.
+    /// The requests of the controllers' service accounts so far.
     pub(super) fn events(&self) -> Vec<Event> {
         assert_eq!(self.recorder.dropped(), 0);
         let account = format!("system:serviceaccount:{NAMESPACE}:");
@@ -225,7 +225,7 @@ impl Installation {
         events.filter(|event| event.user.name.starts_with(&account)).collect()
     }
 
-    /// The requests of the controllers' accounts that were refused, each once.
+    /// The denied requests of the controllers' service accounts, each once.
     pub(super) fn refused(&self) -> std::collections::BTreeSet<String> {
         let refused = self.events().into_iter().filter(|event| event.is_allowed() == Some(false));
         let own = refused.filter(|event| event.impersonated_user.is_none());
@@ -237,7 +237,7 @@ impl Installation {
         self.flags.iter().any(|it| it == flag)
     }
 
-    /// Puts an object of each kind there, waits until all are ready, breaks and repairs one, and deletes them.
+    /// Creates an object of each kind, waits until all are ready, breaks and repairs one, and deletes them.
     pub(super) async fn drive(&self) {
         // In a namespace that is watched.
         let here = if self.has("--watch-all-namespaces=false") { NAMESPACE } else { "apps" };
