@@ -7,8 +7,10 @@
 pub mod causes;
 pub mod clock;
 pub mod duration;
+pub mod fault;
 pub mod gojson;
 pub mod limits;
 pub mod quantity;
+pub mod random;
 pub mod redacted;
 pub mod time;

@@ -39,7 +39,6 @@ mod metadata;
 mod negotiate;
 mod printer;
 mod printers;
-mod random;
 mod registry;
 mod request;
 mod resource;
@@ -62,13 +61,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use sluice_base::clock::Clock;
+use sluice_base::fault::Faults;
 
 pub use serve::{ServeError, Served};
 pub use service::ClusterService;
 
 use crate::audit::{Audit, Sink};
 use crate::auth::User;
-use crate::faults::{Faults, Rule};
 use crate::service::Origin;
 use crate::state::State;
 
@@ -86,7 +85,6 @@ pub struct Builder {
     rollouts: bool,
     private_keys: bool,
     tokens: Vec<(String, User)>,
-    faults: Vec<Rule>,
     audit: Audit,
 }
 
@@ -150,14 +148,6 @@ impl Builder {
         self
     }
 
-    /// A fault rule that is installed from the start; see [`faults`]. [`Cluster::faults`] adds and
-    /// removes rules later.
-    #[must_use]
-    pub fn fault(mut self, rule: Rule) -> Self {
-        self.faults.push(rule);
-        self
-    }
-
     /// Writes an audit event for each request; see [`audit`].
     #[must_use]
     pub fn audit(mut self, sink: Arc<dyn Sink>) -> Self {
@@ -193,7 +183,6 @@ impl Cluster {
             rollouts: true,
             private_keys: false,
             tokens: Vec::new(),
-            faults: Vec::new(),
             audit: Audit::default(),
         }
     }

@@ -14,12 +14,13 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
+use sluice_base::fault::{FOREVER, Fault};
 
 use crate::audit::Trail;
 use crate::auth::{Attributes, User};
 use crate::body::{self, Body};
 use crate::call::Call;
-use crate::faults::{ConnectionLost, FaultPlan, MatchedRequest, Refusal, gone};
+use crate::faults::{self, ConnectionLost, Refusal};
 use crate::negotiate::{self, Encoding};
 use crate::request::{Query, RequestInfo, percent_decode};
 use crate::state::State;
@@ -44,10 +45,10 @@ impl From<Status> for Failed {
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 /// A request after reading.
-struct Arrived<'a> {
-    parts: &'a http::request::Parts,
-    path: String,
-    info: RequestInfo,
+pub(crate) struct Arrived<'a> {
+    pub(crate) parts: &'a http::request::Parts,
+    pub(crate) path: String,
+    pub(crate) info: RequestInfo,
     query: Query,
     /// The body, or that it is too large. Reported only after authorization.
     body: Result<Bytes, Status>,
@@ -141,47 +142,36 @@ impl ClusterService {
         if is_impersonated {
             trail.impersonated(&user);
         }
-        let plan = plan(&state, &request.info, &user.name, headers);
+        let plan = faults::plan(&state, &request, &user.name);
         pause(plan.delay).await;
-        match plan.refusal {
+        match faults::refusal(&plan, &request.info) {
             None => {}
             Some(Refusal::Answer(status)) => return Err(Failed::Status(status)),
             Some(Refusal::Reset) => {
                 return Err(Failed::Lost { why: ConnectionLost::Reset, answer: None });
             }
             Some(Refusal::Gone) => {
-                let line = futures::stream::iter([gone()]).boxed();
+                let line = futures::stream::iter([faults::gone()]).boxed();
                 return Ok(body::stream("application/json", line));
             }
         }
         let answered = serve(state, request, user, trail).await;
         pause(plan.slow).await;
-        if plan.lost {
+        if plan.failure == Some(Fault::AnswerLost) {
             let answer = Some(answered.map(Box::new).map_err(Box::new));
             return Err(Failed::Lost { why: ConnectionLost::AnswerLost, answer });
         }
-        Ok(plan.shorten(answered?))
+        Ok(faults::shorten(&plan, answered?))
     }
 }
 
 /// Sleeps; without a delay it does not yield, so requests without faults keep their order.
 async fn pause(time: Duration) {
-    if !time.is_zero() {
+    if time == FOREVER {
+        std::future::pending::<()>().await;
+    } else if !time.is_zero() {
         tokio::time::sleep(time).await;
     }
-}
-
-/// The faults for a request.
-fn plan(state: &State, info: &RequestInfo, user: &str, headers: &http::HeaderMap) -> FaultPlan {
-    let agent = headers.get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let resource = state.registry.find(&info.group, &info.version, &info.resource);
-    state.faults.plan(&MatchedRequest {
-        info,
-        kind: resource.as_ref().map(|resource| resource.kind.as_str()),
-        user,
-        agent: agent.unwrap_or_default(),
-        now: state.clock.age(),
-    })
 }
 
 /// Authorizes and handles a request.

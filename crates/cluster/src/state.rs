@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use sluice_base::fault::Faults;
+use sluice_base::random::Random;
+
 use crate::Builder;
 use crate::audit::Audit;
 use crate::auth::{Authority, Authorizer, Secret};
 use crate::clock::ClusterClock;
 use crate::crd::openapi::Documents;
-use crate::faults::Faults;
-use crate::random::Random;
+use crate::faults;
 use crate::registry::Registry;
 use crate::store::Store;
 
@@ -35,16 +37,19 @@ impl State {
     pub(crate) fn new(wanted: &Builder) -> Self {
         let secret =
             if wanted.private_keys { Secret::private() } else { Secret::of_seed(wanted.seed) };
+        let clock = ClusterClock::starting_at(wanted.epoch, wanted.speed);
+        let faults = Faults::new(&faults::TRANSPORT, move || clock.age());
+        faults.seed(wanted.seed);
         Self {
             store: Arc::new(Store::new(wanted.history)),
             registry: Registry::built_in(),
-            clock: ClusterClock::starting_at(wanted.epoch, wanted.speed),
+            clock,
             seed: wanted.seed,
             random: Random::seeded(wanted.seed),
             authority: Authority::new(&secret, &wanted.tokens),
             authorizer: Authorizer::default(),
             documents: Documents::default(),
-            faults: Faults::seeded(wanted.seed, &wanted.faults),
+            faults,
             audit: wanted.audit.clone(),
             workloads: wanted.workloads,
             rollouts: wanted.rollouts,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
+use sluice_base::fault::{Fault, Rule, Scope};
 use sluice_cluster::Cluster;
 use sluice_cluster::audit::{Event, Recorder, Stage};
 use sluice_cluster::auth::User;
-use sluice_cluster::faults::{Fault, Rule, Scope};
 use tower::ServiceExt as _;
 
 /// A cluster with an audit log.
@@ -235,7 +235,7 @@ async fn a_lost_answer_is_in_the_log_and_a_lost_request_is_not() {
     for (fault, expected) in [(Fault::AnswerLost, vec![201]), (Fault::Reset, vec![])] {
         let recorder = Recorder::default();
         let cluster = audited(&recorder);
-        cluster.faults().install(Rule::new(Scope::default(), fault));
+        cluster.faults().install(Rule::new(Scope::default(), fault.clone())).unwrap();
         let body = r#"{"metadata":{"name":"n"}}"#;
         let json = [("content-type", "application/json")];
         send(&cluster, Method::POST, "/api/v1/namespaces", &json, body).await;

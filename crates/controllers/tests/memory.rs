@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kube::core::ObjectMeta;
-use sluice_base::clock::Clock;
+use sluice_base::clock::Frozen;
 use sluice_controllers::drift::{Drift, DriftLimits, DriftMode};
 use sluice_runtime::key::Key;
 use sluice_runtime::watches::WatchEvent;
@@ -14,14 +14,6 @@ use sluice_ssa::{Action, ApplyOptions, Change, ChangeSet, Imprint, ObjectId, Obj
 
 const OBJECTS: usize = 50_000;
 const OF_EACH: usize = 100;
-
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp::UNIX_EPOCH
-    }
-}
 
 /// Memory of this process in kB.
 fn resident() -> usize {
@@ -44,7 +36,8 @@ fn key(number: usize) -> ObjectKey {
 fn fifty_thousand_objects_are_remembered_in_little_memory() {
     let owner = Owner::kustomize();
     let options = ApplyOptions::kustomize(&owner, &[]);
-    let drift = Drift::new(Arc::new(Still), owner, options, DriftLimits::default());
+    let drift =
+        Drift::new(Arc::new(Frozen(Timestamp::UNIX_EPOCH)), owner, options, DriftLimits::default());
     let before = resident();
     for first in (0..OBJECTS).step_by(OF_EACH) {
         let changes = (first..first + OF_EACH).map(|number| Change {

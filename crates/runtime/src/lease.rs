@@ -270,8 +270,8 @@ mod tests {
     use k8s_openapi::api::core::v1::Event;
     use kube::api::ListParams;
     use kube::{Api, Client};
+    use sluice_base::fault::{Fault, Rule, Scope};
     use sluice_cluster::Cluster;
-    use sluice_cluster::faults::{Fault, Rule, Scope};
     use tokio::time::{Instant, timeout};
 
     use super::{Candidate, Terms};
@@ -372,7 +372,7 @@ mod tests {
             }
         });
         let cut = Rule::new(Scope::default().verbs(["update"]), Fault::Reset);
-        cluster.faults().install(cut);
+        cluster.faults().install(cut).unwrap();
         first.keep().await;
         let lost = Instant::now();
         cluster.faults().clear();

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use sluice_base::clock::Clock;
+use sluice_base::fault::Faults;
 use sluice_cluster::Cluster;
 use sluice_source::artifact::DigestAlgorithm;
 use sluice_source::backends::SourceBackends;
@@ -59,8 +60,25 @@ pub struct Sandbox {
     pub endpoints: Endpoints,
     /// Artifacts. They outlive the controllers, as on a volume.
     pub artifacts: Arc<MemoryStore>,
-    git_host: String,
-    artifact_host: String,
+    hosts: Hosts,
+}
+
+/// The host of each server in the URLs that a sandbox gives out.
+#[derive(Debug, Clone)]
+struct Hosts {
+    git: String,
+    artifacts: String,
+    registries: String,
+    endpoints: String,
+}
+
+impl Hosts {
+    /// Names that lead nowhere, for clients in this process.
+    fn in_process() -> Self {
+        let [git, artifacts, registries, endpoints] =
+            ["git.test", "source.test", "registry.test", "endpoint.test"].map(str::to_owned);
+        Self { git, artifacts, registries, endpoints }
+    }
 }
 
 impl Sandbox {
@@ -72,15 +90,36 @@ impl Sandbox {
     /// A sandbox around a cluster; its clock and its seed are the sandbox's.
     pub fn on(cluster: Cluster) -> Self {
         let artifacts = Arc::new(MemoryStore::new(cluster.clock()));
-        Self {
+        let sandbox = Self {
             cluster,
             git: MemoryTransport::default(),
             registries: MemoryRegistry::new(),
             buckets: MemoryBuckets::default(),
             endpoints: Endpoints::default(),
             artifacts,
-            git_host: "git.test".to_owned(),
-            artifact_host: "source.test".to_owned(),
+            hosts: Hosts::in_process(),
+        };
+        for faults in sandbox.faults() {
+            faults.seed(sandbox.seed());
+        }
+        sandbox
+    }
+
+    /// The faults of the cluster and of each server.
+    pub fn faults(&self) -> [Faults; 5] {
+        [
+            self.cluster.faults(),
+            self.git.faults().clone(),
+            self.registries.faults().clone(),
+            self.buckets.faults().clone(),
+            self.endpoints.faults().clone(),
+        ]
+    }
+
+    /// Takes all rules of faults away.
+    pub fn clear_faults(&self) {
+        for faults in self.faults() {
+            faults.clear();
         }
     }
 
@@ -108,7 +147,7 @@ impl Sandbox {
     pub fn backends(&self) -> SourceBackends {
         SourceBackends {
             artifacts: Arc::clone(&self.artifacts) as _,
-            advertised: self.artifact_host.clone(),
+            advertised: self.hosts.artifacts.clone(),
             retention: Retention::default(),
             digests: DigestAlgorithm::default(),
             transport: Arc::new(self.git.clone()),
@@ -120,7 +159,17 @@ impl Sandbox {
 
     /// The URL under which the git server has a path.
     pub fn git_url(&self, path: &str) -> String {
-        format!("http://{}/{path}", self.git_host)
+        format!("http://{}/{path}", self.hosts.git)
+    }
+
+    /// The URL of an OCI repository.
+    pub fn oci_url(&self, repository: &str) -> String {
+        format!("oci://{}/{repository}", self.hosts.registries)
+    }
+
+    /// The URL of an endpoint that was put at a path.
+    pub fn endpoint_url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.hosts.endpoints)
     }
 
     /// Commits these files, and nothing else, to [`BRANCH`] of a repository, which is made if need be. Gives the

@@ -9,7 +9,7 @@ use sluice_cluster::{ServeError, Served};
 use sluice_source::git::GitServer;
 use sluice_source::server::ArtifactServer;
 
-use crate::Sandbox;
+use crate::{Hosts, Sandbox};
 
 /// Any free port of this machine.
 const FREE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -29,22 +29,32 @@ pub enum ListenError {
 /// is still virtual.
 pub struct Ports {
     cluster: Served,
-    registries: SocketAddr,
     servers: Vec<BoxFuture<'static, ()>>,
 }
 
 impl Sandbox {
-    /// Opens a loopback port for the cluster and each server. URLs that the sandbox gives out from here on name them.
+    /// Opens a loopback port for the cluster and each server but the buckets, which speak no protocol. URLs that the
+    /// sandbox gives out from here on name the ports.
     pub async fn listen(&mut self) -> Result<Ports, ListenError> {
         let (git, git_server) = GitServer::new(self.git.clone()).listen(FREE).await?;
         let artifacts = ArtifactServer::new(Arc::clone(&self.artifacts) as _);
         let (artifacts, artifact_server) = artifacts.listen(FREE).await?;
         let (registries, registry) = self.registries.clone().listen(FREE).await?;
+        let (endpoints, endpoint_server) = self.endpoints.clone().listen(FREE).await?;
         let cluster = self.cluster.listen(FREE).await?;
-        self.git_host = git.to_string();
-        self.artifact_host = artifacts.to_string();
-        let servers = vec![git_server.boxed(), artifact_server.boxed(), registry.boxed()];
-        Ok(Ports { cluster, registries, servers })
+        self.hosts = Hosts {
+            git: git.to_string(),
+            artifacts: artifacts.to_string(),
+            registries: registries.to_string(),
+            endpoints: endpoints.to_string(),
+        };
+        let servers = vec![
+            git_server.boxed(),
+            artifact_server.boxed(),
+            registry.boxed(),
+            endpoint_server.boxed(),
+        ];
+        Ok(Ports { cluster, servers })
     }
 }
 
@@ -52,11 +62,6 @@ impl Ports {
     /// A kubeconfig that reaches the cluster as administrator.
     pub fn kubeconfig(&self) -> &Value {
         self.cluster.kubeconfig()
-    }
-
-    /// Where registries listen.
-    pub fn registries(&self) -> SocketAddr {
-        self.registries
     }
 
     /// Serves until the future is dropped; open connections end with it.

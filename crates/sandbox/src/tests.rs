@@ -1,5 +1,8 @@
 //! A sandbox in virtual time repeats itself, and its parts share one clock.
 
+mod faults;
+mod ports;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

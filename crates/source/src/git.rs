@@ -45,7 +45,7 @@ pub use commit::{Commit, Identity, Tag};
 pub use error::{Cause, GitError};
 pub use github_app::{APP_USERNAME, AppToken, GitHubApp, GitHubAppError};
 pub use make::{NewCommit, Repository, Selection};
-pub use memory::{MemoryTransport, Trouble};
+pub use memory::MemoryTransport;
 pub use network::GitOverNetwork;
 pub use object::{Object, ObjectId, ObjectKind, Objects};
 pub use pack::GitLimits;

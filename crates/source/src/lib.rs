@@ -59,6 +59,7 @@ pub mod bucket;
 pub mod client;
 pub mod compose;
 pub mod dial;
+pub mod faults;
 pub mod git;
 pub mod http;
 pub mod ignore;

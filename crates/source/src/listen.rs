@@ -4,7 +4,6 @@
 //! on connections. Further ones wait in the system's queue; while most slots are taken, connections without a
 //! request have a shorter timeout.
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::io;
 use std::pin::Pin;
@@ -53,11 +52,12 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Serves every connection with a handler.
-pub async fn serve<H, F, B>(listener: TcpListener, limits: ConnectionLimits, handler: H)
+/// Serves every connection with a handler. Where it gives an error, the connection is closed without an answer.
+pub async fn serve<H, F, B, E>(listener: TcpListener, limits: ConnectionLimits, handler: H)
 where
     H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
-    F: Future<Output = Response<B>> + Send + 'static,
+    F: Future<Output = Result<Response<B>, E>> + Send + 'static,
+    E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
@@ -79,10 +79,7 @@ where
         let head = if is_crowded { limits.crowded_head } else { limits.head };
         let handler = handler.clone();
         connections.spawn(async move {
-            let service = hyper::service::service_fn(move |request| {
-                let answer = handler(request);
-                async move { Ok::<_, Infallible>(answer.await) }
-            });
+            let service = hyper::service::service_fn(handler);
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(head)

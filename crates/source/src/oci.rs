@@ -41,7 +41,7 @@ pub use credentials::{Credentials, CredentialsError, DockerConfig, Keyring};
 pub use error::{OciError, Refusal};
 pub use keys::{KeyError, PublicKey};
 pub use manifest::{CREATED, Descriptor, Index, Manifest, Platform, REVISION, SOURCE};
-pub use memory::{Doorkeeper, Fault, MemoryRegistry};
+pub use memory::{Doorkeeper, MemoryRegistry};
 pub use name::{Identifier, NameError, Reference, Repository, SCHEME};
 pub use push::NewArtifact;
 pub use realms::{TokenRealmError, TokenRealms};

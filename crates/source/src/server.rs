@@ -5,6 +5,7 @@
 //! Flux, so outside a cluster the address should be a loopback one. Files are streamed, and clients are
 //! bound by [`ConnectionLimits`].
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,7 +60,10 @@ impl ArtifactServer {
         let limits = self.limits;
         let handler = move |request: Request<hyper::body::Incoming>| {
             let server = self.clone();
-            async move { server.answer(request.method(), request.uri().path(), request.headers()).await }
+            async move {
+                let (method, path) = (request.method(), request.uri().path());
+                Ok::<_, Infallible>(server.answer(method, path, request.headers()).await)
+            }
         };
         Ok((bound, serve(listener, limits, handler)))
     }

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use sluice_cluster::faults::{Fault, Rule, Scope};
-use sluice_source::git::Trouble;
+use sluice_base::fault::{Fault, Rule, Scope};
 
 use crate::chance::Chance;
 use crate::check::differences;
@@ -94,9 +93,9 @@ impl Story {
             (all(), Fault::Delay { least: millis(1), most: millis(200) }, 30),
             (status(), Fault::Delay { least: millis(500), most: millis(8000) }, 10),
             (all(), Fault::SlowAnswer { least: millis(1), most: millis(1500) }, 10),
-            (all(), Fault::TooManyRequests { retry_after: 1 }, 6),
-            (all(), Fault::ServerError { code: 500 }, 6),
-            (all(), Fault::ServerError { code: 503 }, 6),
+            (all(), Fault::throttle(1), 6),
+            (all(), Fault::refuse(500), 6),
+            (all(), Fault::refuse(503), 6),
             (all(), Fault::Reset, 6),
             (all(), Fault::AnswerLost, 8),
             (all(), Fault::Conflict, 6),
@@ -105,11 +104,8 @@ impl Story {
         ];
         for (scope, fault, most) in faults {
             let probability = self.chance.fraction() * f64::from(most) / 100.0;
-            self.world
-                .sandbox
-                .cluster
-                .faults()
-                .install(Rule::new(scope, fault).with_probability(probability));
+            let rule = Rule::new(scope, fault).with_probability(probability);
+            self.world.sandbox.cluster.faults().install(rule).unwrap();
         }
     }
 
@@ -138,7 +134,7 @@ impl Story {
         match self.chance.within(0..100) {
             0..45 => self.change_repository(),
             45..57 => self.world.wire.light(self.chance.within(0..40)),
-            57..62 => self.trouble(),
+            57..62 => self.fail_git(),
             62..70 => self.toggle_extra().await,
             70..76 => self.suspend().await,
             76..80 => self.request().await,
@@ -228,15 +224,16 @@ impl Story {
         }
     }
 
-    fn trouble(&self) {
-        let trouble = match self.chance.within(0..3) {
-            0 => Trouble::Stalling,
-            1 => Trouble::Failing(503),
-            _ => Trouble::Failing(404),
+    fn fail_git(&self) {
+        let fault = match self.chance.within(0..3) {
+            0 => Fault::Stall,
+            1 => Fault::refuse(503),
+            _ => Fault::refuse(404),
         };
         let time = self.chance.millis(1000..60_000);
-        self.world.wire.note(&format!("the repository is {trouble:?} for {time:?}"));
-        self.world.sandbox.git.trouble(URL, trouble, time);
+        self.world.wire.note(&format!("requests to the repository meet {fault:?} for {time:?}"));
+        let rule = Rule::new(Scope::default().address(URL), fault);
+        self.world.sandbox.git.faults().install_for(rule, time).unwrap();
     }
 
     /// Deletes the Kustomization that comes and goes, or installs it anew.
@@ -314,7 +311,7 @@ impl Story {
         }
         tokio::time::sleep(self.chance.millis(0..30_000)).await;
         self.world.wire.note("from here on nothing goes wrong");
-        self.world.sandbox.cluster.faults().clear();
+        self.world.sandbox.clear_faults();
         self.world.wire.mischief.store(false, Ordering::Relaxed);
         *self.world.wire.fuse.lock().unwrap() = None;
         let started = tokio::time::Instant::now();

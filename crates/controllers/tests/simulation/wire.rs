@@ -1,5 +1,5 @@
-//! The wire between the controllers and the cluster. What was sent arrives, whoever still waits for the answer;
-//! here crashes are triggered, and here others act at the worst of moments.
+//! The connection between the controllers and the cluster. A request that was sent arrives even if the controllers
+//! crash before the answer. Crashes start here, and users act here at the worst moments.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,14 +23,14 @@ use crate::observer::Facts;
 use crate::platform::{KINDS, NAMESPACE, Thing};
 use crate::world::User;
 
-/// What the controllers call themselves; faults strike nobody else.
+/// The user agent of the controllers; rules of faults select it.
 pub(crate) const AGENT: &str = "sluice";
 
-/// How often, in a hundred, somebody replaces an object that is about to be deleted.
+/// How often, in a hundred, a user replaces an object that is about to be deleted.
 const REPLACED: u64 = 25;
-/// How often, in a hundred, a crash waits until an inventory is told of.
+/// How often, in a hundred, a crash waits until an inventory is written.
 const WAITS: u64 = 40;
-/// How often, in a hundred, an artifact rots as soon as it is there.
+/// How often, in a hundred, an artifact is damaged as soon as it is stored.
 const ROTTEN: u64 = 10;
 
 pub(crate) struct Wire {
@@ -55,13 +55,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Writes a line into the story.
+    /// Adds a line to the trace.
     pub(crate) fn note(&self, line: &str) {
         let at = self.began.elapsed().as_millis();
         self.trace.lock().unwrap().push(format!("{at:>7} {line}"));
     }
 
-    /// Lets the controllers crash after so many requests, or some time later: when they tell of an inventory.
+    /// Makes the controllers crash after this many requests, or later, when they write an inventory.
     pub(crate) fn light(&self, requests: u64) {
         let waits = self.worst.percent(WAITS);
         self.fuse.lock().unwrap().get_or_insert(Fuse { left: requests, waits });

@@ -1,4 +1,4 @@
-//! What a story plays on: a cluster, a repository, an artifact store, and controllers that crash and come back.
+//! The sandbox of a simulation, a user of its cluster, and controllers that crash and restart.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -30,7 +30,7 @@ use crate::wire::Wire;
 pub(crate) const URL: &str = "https://git.test/platform";
 /// The namespace of Flux's objects.
 pub(crate) const FLUX: &str = "flux-system";
-/// What a story does without, to see whether anybody notices.
+/// What is switched off in a run, to see whether the checks notice.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Without {
     /// A rule of the controllers.
@@ -56,7 +56,7 @@ impl Packed for Unchecked {
     }
 }
 
-/// Everything.
+/// The sandbox, the user, the connection of the controllers and their configuration.
 pub(crate) struct World {
     pub(crate) sandbox: Sandbox,
     pub(crate) user: User,
@@ -66,7 +66,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Everything, with Flux's definitions; the controllers do not run yet.
+    /// A sandbox with Flux's CRDs; the controllers do not run yet.
     pub(crate) async fn new(seed: u64, chance: &Chance, without: Without) -> Self {
         let sandbox = Sandbox::new(seed);
         let user = User { objects: sandbox.objects("user") };
@@ -117,7 +117,7 @@ impl World {
         world
     }
 
-    /// Runs the controllers for ever; when they crash they come back after a while.
+    /// Runs the controllers for ever, and restarts them some time after each crash.
     pub(crate) async fn supervise(world: run::ControllerConfig, wire: Arc<Wire>) {
         loop {
             let running = tokio::spawn(run::run(world.clone(), CancellationToken::new()));
@@ -187,7 +187,7 @@ impl User {
         let _ = self.of(thing).delete(&thing.name, &DeleteParams::default()).await;
     }
 
-    /// Makes a thing that is nobody else's business.
+    /// Creates an object that no Kustomization owns.
     pub(crate) async fn make_foreign(&self, thing: &Thing, facts: &Facts) {
         let mut object = thing.object(0);
         object["metadata"]["annotations"] = json!({"made.test/by": "a user"});
@@ -197,7 +197,7 @@ impl User {
         facts.made_by_user(thing, serde_json::to_value(made).unwrap());
     }
 
-    /// Changes something that is the repository's, as with `kubectl edit`.
+    /// Changes an object of the repository, as with `kubectl edit`.
     pub(crate) async fn tamper(&self, thing: &Thing) {
         let params =
             PatchParams { field_manager: Some("kubectl-edit".to_owned()), ..Default::default() };
@@ -205,7 +205,7 @@ impl User {
         let _ = self.of(thing).patch(&thing.name, &params, &Patch::Merge(patch)).await;
     }
 
-    /// Puts a note on an object that is the repository's.
+    /// Annotates an object of the repository.
     pub(crate) async fn annotate(&self, thing: &Thing, note: &str, facts: &Facts) {
         let params = PatchParams { field_manager: Some("notes".to_owned()), ..Default::default() };
         let patch = json!({"metadata": {"annotations": {"notes.test/note": note}}});

@@ -1,9 +1,9 @@
 //! What becomes of Buckets.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sluice_base::fault::{Fault, Rule, Scope};
 use sluice_source::artifact::{ArtifactPath, DigestAlgorithm};
 use sluice_source::bucket::{BucketAuth, BucketHost, MemoryBucket};
 use sluice_source::store::ArtifactStore as _;
@@ -109,41 +109,23 @@ async fn refusals_have_their_reason_and_pass() {
     let listing = "indexation of objects from bucket 'things' failed: listing objects from bucket 'things' failed: ";
     let reading = "fetch from bucket 'things' failed: failed to get 'a' object: ";
     let well = || MemoryBucket::of(&[("a", "b")]);
-    let words = |text: &str| Some(text.to_owned());
-    let cut = || BTreeMap::from([("a".to_owned(), "unexpected EOF".to_owned())]);
-    for (bucket, expected) in [
-        (
-            MemoryBucket { refuses: words("401 Unauthorized"), ..well() },
-            format!("{existence}401 Unauthorized"),
-        ),
-        (
-            MemoryBucket { refuses: words("Access Denied."), ..well() },
-            format!("{existence}Access Denied."),
-        ),
-        (
-            MemoryBucket { refuses: words("429 Too Many Requests"), ..well() },
-            format!("{existence}429 Too Many Requests"),
-        ),
-        (
-            MemoryBucket { refuses: words("500 Internal Server Error"), ..well() },
-            format!("{existence}500 Internal Server Error"),
-        ),
-        (
-            MemoryBucket { delay: Duration::from_mins(5), ..well() },
-            format!("{existence}context deadline exceeded"),
-        ),
-        (
-            MemoryBucket { refuses_list: words("unexpected EOF"), ..well() },
-            format!("{listing}unexpected EOF"),
-        ),
-        (MemoryBucket { refuses_reads: cut(), ..well() }, format!("{reading}unexpected EOF")),
+    let all = Scope::default;
+    for (scope, fault, expected) in [
+        (all(), Fault::refuse(401), format!("{existence}401 Unauthorized")),
+        (all(), Fault::refuse_saying(403, "Access Denied."), format!("{existence}Access Denied.")),
+        (all(), Fault::throttle(1), format!("{existence}429 Too Many Requests")),
+        (all(), Fault::refuse(500), format!("{existence}500 Internal Server Error")),
+        (all(), Fault::Stall, format!("{existence}context deadline exceeded")),
+        (all().verbs(["list"]), Fault::Cut, format!("{listing}unexpected EOF")),
+        (all().address("things/a"), Fault::Cut, format!("{reading}unexpected EOF")),
     ] {
-        ground.sandbox.buckets.insert("things", bucket);
+        ground.sandbox.buckets.insert("things", well());
+        ground.sandbox.buckets.faults().install(Rule::new(scope, fault)).unwrap();
         ground.apply(object.clone()).await;
         let failed = format!("False BucketOperationFailed: {expected}");
         let failed = ground.until_ready_says(&object, &failed).await;
         assert!(said(&failed, "FetchFailed").starts_with("True"), "{expected}");
-        ground.sandbox.buckets.insert("things", well());
+        ground.sandbox.clear_faults();
         ground.until(&object, |it| said(it, "Ready").starts_with("True Succeeded")).await;
         ground.delete(&object).await;
         tokio::time::sleep(Duration::from_secs(5)).await;

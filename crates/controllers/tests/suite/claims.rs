@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::git::Trouble;
+use sluice_base::fault::Fault;
 
 use crate::ground::{
     Ground, config_map, config_map_file, kustomization, namespace, repository, repository_with,
@@ -258,7 +258,7 @@ async fn a_tarpit_of_another_namespace_holds_nobody() {
     for number in 0..20 {
         let url = format!("https://git.test/tar{number}");
         ground.commit_to(&url, "b", &[("b/kustomization.yaml", "")]);
-        ground.sandbox.git.trouble(&url, Trouble::Stalling, Duration::from_hours(24));
+        ground.fail_git(&url, Fault::Stall, Duration::from_hours(24));
     }
     ground
         .apply(team_kustomization("tar", json!({"serviceAccountName": "lead", "suspend": true})))

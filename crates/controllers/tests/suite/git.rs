@@ -5,8 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sluice_base::fault::Fault;
 use sluice_source::artifact::ArtifactPath;
-use sluice_source::git::{Identity, ObjectId, ObjectKind, Repository, Trouble};
+use sluice_source::git::{Identity, ObjectId, ObjectKind, Repository};
 use sluice_source::store::ArtifactStore as _;
 
 use crate::ground::{Ground, URL, namespace, repository, repository_with, said, secret};
@@ -193,20 +194,20 @@ async fn remotes_in_trouble_have_their_reason_and_are_tried_again() {
     let object = spec("20s");
     ground.apply(object.clone()).await;
     let start = "False GitOperationFailed: failed to checkout and determine revision: ";
-    for (round, (trouble, words)) in [
-        (Trouble::Failing(401), "authentication required: "),
-        (Trouble::Failing(403), "authorization failed: "),
-        (Trouble::Failing(404), "repository not found: "),
-        (Trouble::Failing(429), "status code: 429"),
-        (Trouble::Failing(500), "status code: 500"),
-        (Trouble::Stalling, "context deadline exceeded"),
-        (Trouble::Cut, "unexpected EOF"),
-        (Trouble::Garbage, "invalid pkt-len found"),
+    for (round, (fault, words)) in [
+        (Fault::refuse(401), "authentication required: "),
+        (Fault::refuse(403), "authorization failed: "),
+        (Fault::refuse(404), "repository not found: "),
+        (Fault::refuse(429), "status code: 429"),
+        (Fault::refuse(500), "status code: 500"),
+        (Fault::Stall, "context deadline exceeded"),
+        (Fault::Cut, "unexpected EOF"),
+        (Fault::Garble, "invalid pkt-len found"),
     ]
     .into_iter()
     .enumerate()
     {
-        ground.sandbox.git.trouble(URL, trouble, Duration::from_mins(4));
+        ground.fail_git(URL, fault, Duration::from_mins(4));
         let next = ground.commit("another", &[("a", &round.to_string())]);
         let failed = ground
             .until(&object, |it| {

@@ -1,4 +1,4 @@
-//! A cluster with the controllers on it, a repository to commit to, and a log of all requests.
+//! A sandbox with the controllers running on it, and a log of their requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -11,6 +11,7 @@ use kube::client::Body;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 use sluice_base::clock::Clock;
+use sluice_base::fault::{Fault, Rule, Scope};
 use sluice_cloud::Environment;
 use sluice_cluster::Cluster;
 use sluice_controllers::artifacts::{Packed, Served};
@@ -32,10 +33,10 @@ use tower::ServiceExt as _;
 /// The repository of all tests.
 pub(crate) const URL: &str = "https://git.test/platform";
 
-/// What the controllers call themselves, unlike users.
+/// The user agent of the controllers.
 pub(crate) const AGENT: &str = "controllers";
 
-/// Other clusters by their addresses, and what requests to them bore to show who they come from.
+/// Other clusters by address, and the identities of the requests to them.
 #[derive(Clone, Default)]
 pub(crate) struct Neighbours(Arc<Mutex<BTreeMap<String, Cluster>>>, Arc<Mutex<BTreeSet<String>>>);
 
@@ -48,7 +49,7 @@ impl Neighbours {
         client
     }
 
-    /// Who has knocked: the token, and who is acted as.
+    /// The token and the impersonated user of each request.
     pub(crate) fn guests(&self) -> BTreeSet<String> {
         self.1.lock().unwrap().clone()
     }
@@ -156,7 +157,7 @@ impl Ground {
         self.config.client.clone()
     }
 
-    /// Lets requests of a method go out as the controllers, whoever they are to be made as.
+    /// Removes impersonation from the requests of a method.
     pub(crate) fn forget_account_of(&self, method: &'static str) {
         *self.tampered.lock().unwrap() = Some(method);
     }
@@ -263,6 +264,12 @@ impl Ground {
     /// Changes how the controllers are operated that are started next.
     pub(crate) fn operation(&mut self) -> &mut Operation {
         &mut self.config.operation
+    }
+
+    /// Lets all requests to the repository at an address meet a fault for a while.
+    pub(crate) fn fail_git(&self, url: &str, fault: Fault, time: Duration) {
+        let rule = Rule::new(Scope::default().address(url), fault);
+        self.sandbox.git.faults().install_for(rule, time).unwrap();
     }
 
     /// Commits these files, and nothing else, to the branch `main`; gives the revision.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluice_api::shared::artifact::Artifact;
+use sluice_base::fault::{Fault, Rule, Scope};
 use sluice_source::archive::{ArchiveLimits, Modes, pack_with, unpack};
-use sluice_source::oci::{Descriptor, Doorkeeper, Fault, Manifest, SOURCE, media};
+use sluice_source::oci::{Descriptor, Doorkeeper, Manifest, SOURCE, media};
 use sluice_source::tree::SourceTree;
 
 use crate::ground::{
@@ -360,6 +361,12 @@ async fn certificates_and_proxies_are_read_from_secrets() {
     ground.until(&object, |it| said(it, "Ready").starts_with("True")).await;
 }
 
+/// Lets all requests to addresses with a text in them meet a fault.
+fn fail(ground: &Ground, part: &str, fault: Fault) {
+    let rule = Rule::new(Scope::default().address(part), fault);
+    ground.sandbox.registries.faults().install(rule).unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_registry_refuses_is_told_and_passes() {
     let ground = ground().await;
@@ -378,41 +385,41 @@ async fn what_a_registry_refuses_is_told_and_passes() {
     for (path, fault, expected) in [
         (
             "/manifests/",
-            Fault::Status(401, code("UNAUTHORIZED", "who are you")),
+            Fault::refuse_saying(401, &code("UNAUTHORIZED", "who are you")),
             format!("{unresolved}GET {at}: UNAUTHORIZED: who are you"),
         ),
         (
             "/manifests/",
-            Fault::Status(403, code("DENIED", "no")),
+            Fault::refuse_saying(403, &code("DENIED", "no")),
             format!("{unresolved}GET {at}: DENIED: no"),
         ),
         (
             "/manifests/",
-            Fault::Status(404, code("NAME_UNKNOWN", "no")),
+            Fault::refuse_saying(404, &code("NAME_UNKNOWN", "no")),
             format!("{unresolved}GET {at}: NAME_UNKNOWN: no"),
         ),
         (
             "/manifests/",
-            Fault::Status(429, code("TOOMANYREQUESTS", "slow")),
+            Fault::refuse_saying(429, &code("TOOMANYREQUESTS", "slow")),
             format!("{unresolved}GET {at}: TOOMANYREQUESTS: slow"),
         ),
         (
             "/manifests/",
-            Fault::Status(500, String::new()),
+            Fault::refuse(500),
             format!("{unresolved}GET {at}: unexpected status code 500 Internal Server Error"),
         ),
         ("/manifests/", Fault::Stall, format!("{unresolved}context deadline exceeded")),
-        ("/manifests/sha256", Fault::Corrupt, format!("{unpulled}manifest digest: \"sha256:")),
-        ("/manifests/sha256", Fault::Truncated, format!("{unpulled}manifest digest: \"sha256:")),
-        ("/blobs/", Fault::Truncated, format!("{unread}error verifying size; got ")),
+        ("/manifests/sha256", Fault::Garble, format!("{unpulled}manifest digest: \"sha256:")),
+        ("/manifests/sha256", Fault::Truncate, format!("{unpulled}manifest digest: \"sha256:")),
+        ("/blobs/", Fault::Truncate, format!("{unread}error verifying size; got ")),
         (
             "/blobs/",
-            Fault::Corrupt,
+            Fault::Garble,
             format!("{unread}error verifying sha256 checksum after reading "),
         ),
         ("/blobs/", Fault::Stall, format!("{unbegun}context deadline exceeded")),
         ("/blobs/", Fault::Cut, format!("{unread}tar error: unexpected EOF")),
-        ("/blobs/", Fault::Status(404, String::new()), format!("{unbegun}GET https://r.test/v2/")),
+        ("/blobs/", Fault::refuse(404), format!("{unbegun}GET https://r.test/v2/")),
         ("/manifests/sha256", Fault::Cut, format!("{unpulled}unexpected EOF")),
         (
             "/v2/",
@@ -420,11 +427,11 @@ async fn what_a_registry_refuses_is_told_and_passes() {
             format!("{unresolved}Get \"https://r.test/v2/\": connection reset by peer"),
         ),
     ] {
-        ground.sandbox.registries.fail(path, usize::MAX, fault.clone());
+        fail(&ground, path, fault.clone());
         ground.apply(object.clone()).await;
         let failed = ground.until(&object, |it| said(it, "Ready").starts_with(&expected)).await;
         assert!(said(&failed, "FetchFailed").starts_with("True"), "{fault:?}");
-        ground.sandbox.registries.heal();
+        ground.sandbox.clear_faults();
         ground.until_ready_says(&object, &stored(&format!("latest@{digest}"))).await;
         ground.delete(&object).await;
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -439,7 +446,7 @@ async fn a_failure_after_a_new_revision_keeps_the_old_artifact() {
     ground.apply(object.clone()).await;
     ground.until_ready_says(&object, &stored(&format!("latest@{first}"))).await;
     let second = push(&ground, "latest", &[("a.yaml", "a: 2")]);
-    ground.sandbox.registries.fail("/blobs/", usize::MAX, Fault::Truncated);
+    fail(&ground, "/blobs/", Fault::Truncate);
     let failed = ground.until(&object, |it| said(it, "Ready").starts_with("False")).await;
     let news = format!("new revision 'latest@{second}' for 'r.test/org/app:latest'");
     assert_eq!(said(&failed, "ArtifactOutdated"), format!("True NewRevision: {news}"));
@@ -449,7 +456,7 @@ async fn a_failure_after_a_new_revision_keeps_the_old_artifact() {
     );
     assert_eq!(failed["status"]["artifact"]["revision"], format!("latest@{first}"));
     assert_eq!(paths(&ground, &object).await, ["a.yaml"]);
-    ground.sandbox.registries.heal();
+    ground.sandbox.clear_faults();
     let ready = ground.until_ready_says(&object, &stored(&format!("latest@{second}"))).await;
     assert_eq!(said(&ready, "ArtifactOutdated"), "");
     let events = ground.events("app").await;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_source::git::Trouble;
+use sluice_base::fault::Fault;
 
 use crate::ground::{
     Ground, URL, config_map, config_map_file, kustomization, namespace, repository_with, said,
@@ -125,7 +125,7 @@ async fn a_source_that_does_not_fetch_is_not_waited_for() {
     for (obstacle, words) in [("suspended", "is suspended"), ("failing", "is failing")] {
         let (ground, _) = installed(two(json!({"ignore": "docs/", "interval": "1m"}))).await;
         if obstacle == "failing" {
-            ground.sandbox.git.trouble(ALIAS, Trouble::Failing(503), Duration::from_hours(24));
+            ground.fail_git(ALIAS, Fault::refuse(503), Duration::from_hours(24));
         } else {
             let suspended = json!({"ignore": "docs/", "interval": "1m", "suspend": true});
             ground.apply(two(suspended)).await;

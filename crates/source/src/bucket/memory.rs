@@ -1,29 +1,23 @@
-//! Buckets without a network, by name.
+//! Buckets without a network, by name, with faults.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use http::StatusCode;
+use sluice_base::fault::{Attribute, Fault, Faults, Request, Transport};
 
 use super::{BucketAddress, BucketError, BucketReader, BucketTransport, Listed, Object};
 use crate::artifact::{Digest, DigestAlgorithm};
+use crate::faults::{self, wait};
 
-/// A bucket: what is in it, and how it misbehaves.
+/// A bucket.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryBucket {
     /// Contents by key.
     pub objects: BTreeMap<String, Bytes>,
-    /// What every request is answered with, if it fails.
-    pub refuses: Option<String>,
-    /// What a listing is answered with, if it fails.
-    pub refuses_list: Option<String>,
-    /// What reading an object is answered with, by key, if it fails.
-    pub refuses_reads: BTreeMap<String, String>,
-    /// How long every answer takes.
-    pub delay: Duration,
     /// How many objects were read.
     pub reads: usize,
 }
@@ -37,11 +31,35 @@ impl MemoryBucket {
     }
 }
 
+const EXISTS: &str = "exists";
+const LIST: &str = "list";
+const GET: &str = "get";
+
+/// What buckets can do to requests. Answers cannot be lost after the fact, and contents are not damaged: etags are
+/// computed from them.
+static TRANSPORT: Transport = Transport {
+    name: "bucket",
+    verbs: &[EXISTS, LIST, GET],
+    attributes: &[Attribute::Verb, Attribute::Address],
+    can: |fault| {
+        faults::can_do_to_http(fault)
+            && !matches!(fault, Fault::AnswerLost | Fault::Truncate | Fault::Garble)
+    },
+};
+
 /// Buckets by name. Cheap to clone; all clones are the same.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct MemoryBuckets {
     buckets: Arc<Mutex<BTreeMap<String, MemoryBucket>>>,
     opened: Arc<Mutex<Vec<BucketAddress>>>,
+    faults: Faults,
+}
+
+impl Default for MemoryBuckets {
+    fn default() -> Self {
+        let faults = faults::from_now(&TRANSPORT);
+        Self { buckets: Arc::default(), opened: Arc::default(), faults }
+    }
 }
 
 impl MemoryBuckets {
@@ -53,6 +71,11 @@ impl MemoryBuckets {
     /// Changes a bucket; gives nothing where there is none.
     pub fn change<T>(&self, name: &str, change: impl FnOnce(&mut MemoryBucket) -> T) -> Option<T> {
         self.lock().get_mut(name).map(change)
+    }
+
+    /// The faults of the buckets. The address of a request is the bucket's name, a slash and the key or the prefix.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// With what buckets were opened, the last one last.
@@ -82,21 +105,29 @@ struct Reader {
 }
 
 impl Reader {
-    /// Asks the bucket, if there is one, after its delay.
+    /// Asks the bucket, if there is one, with its faults.
     async fn ask<T>(
         &self,
+        verb: &str,
+        key: &str,
         answer: impl FnOnce(&mut MemoryBucket) -> T,
     ) -> Result<Option<T>, BucketError> {
-        let delay = self.buckets.lock().get(&self.name).map(|bucket| bucket.delay);
-        if let Some(delay) = delay.filter(|delay| !delay.is_zero()) {
-            tokio::time::sleep(delay).await;
-        }
-        let mut buckets = self.buckets.lock();
-        let Some(bucket) = buckets.get_mut(&self.name) else { return Ok(None) };
-        match &bucket.refuses {
-            Some(words) => Err(BucketError(words.clone())),
-            None => Ok(Some(answer(bucket))),
-        }
+        let address = format!("{}/{key}", self.name);
+        let attributes = [(Attribute::Verb, verb), (Attribute::Address, address.as_str())];
+        let plan = self.buckets.faults.plan(&Request(&attributes));
+        wait(plan.delay).await;
+        wait(plan.slow).await;
+        let message = match plan.failure {
+            None => return Ok(self.buckets.lock().get_mut(&self.name).map(answer)),
+            Some(Fault::Refuse { status, message, .. }) if message.is_empty() => {
+                StatusCode::from_u16(status).map_or(status.to_string(), |status| status.to_string())
+            }
+            Some(Fault::Refuse { message, .. }) => message,
+            Some(Fault::Reset) => "connection reset by peer".to_owned(),
+            Some(Fault::Cut) => "unexpected EOF".to_owned(),
+            Some(other) => format!("{} cannot do {other:?}", TRANSPORT.name),
+        };
+        Err(BucketError(message))
     }
 }
 
@@ -106,24 +137,21 @@ fn etag(content: &Bytes) -> String {
 
 impl BucketReader for Reader {
     fn exists(&self) -> BoxFuture<'_, Result<bool, BucketError>> {
-        async move { Ok(self.ask(|_| ()).await?.is_some()) }.boxed()
+        async move { Ok(self.ask(EXISTS, "", |_| ()).await?.is_some()) }.boxed()
     }
 
     fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>, BucketError>> {
         async move {
-            let all = self.ask(|bucket| {
-                if let Some(words) = &bucket.refuses_list {
-                    return Err(BucketError(words.clone()));
-                }
+            let all = self.ask(LIST, prefix, |bucket| {
                 let below = bucket.objects.iter().filter(|(key, _)| key.starts_with(prefix));
                 let listed = below.map(|(key, content)| Listed {
                     key: key.clone(),
                     etag: etag(content),
                     generation: None,
                 });
-                Ok(listed.collect())
+                listed.collect()
             });
-            all.await?.unwrap_or_else(|| Ok(Vec::new()))
+            Ok(all.await?.unwrap_or_default())
         }
         .boxed()
     }
@@ -134,17 +162,12 @@ impl BucketReader for Reader {
         _: u64,
     ) -> BoxFuture<'a, Result<Option<Object>, BucketError>> {
         async move {
-            let found = self.ask(|bucket| {
-                if let Some(words) = bucket.refuses_reads.get(&object.key) {
-                    return Err(BucketError(words.clone()));
-                }
-                let Some(content) = bucket.objects.get(&object.key).cloned() else {
-                    return Ok(None);
-                };
+            let found = self.ask(GET, &object.key, |bucket| {
+                let content = bucket.objects.get(&object.key).cloned()?;
                 bucket.reads += 1;
-                Ok(Some(Object { etag: etag(&content), content }))
+                Some(Object { etag: etag(&content), content })
             });
-            found.await?.unwrap_or(Ok(None))
+            Ok(found.await?.flatten())
         }
         .boxed()
     }

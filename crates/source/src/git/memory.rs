@@ -1,39 +1,46 @@
-//! Remotes without a network: repositories made on the spot, by address. They can be made to fail or to stall
-//! for a while, as those behind a network do.
+//! Remotes without a network: repositories made on the spot, by address, with faults.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
-use tokio::time::Instant;
+use sluice_base::fault::{Attribute, Fault, Faults, Plan, Request, Transport};
 
 use super::auth::GitAuth;
-use super::error::Cause;
+use super::error::{Cause, malformed};
 use super::incoming::filtered;
 use super::make::Repository;
 use super::object::Objects;
 use super::remote::{FetchRequest, GitRemote, GitTransport, RemoteRef};
+use crate::faults::{self, wait};
+use crate::http::HttpError;
 
-/// What is wrong with a remote for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
-    /// It answers that it cannot, with this HTTP status.
-    Failing(u16),
-    /// It does not answer until it is over.
-    Stalling,
-    /// It hangs up half-way.
-    Cut,
-    /// It answers with something that is not git's protocol.
-    Garbage,
-}
+/// What is asked of a remote, as git's protocol calls it.
+pub(super) const LS_REFS: &str = "ls-refs";
+pub(super) const FETCH: &str = "fetch";
+
+/// What remotes can do to requests. Answers cannot be lost after the fact: nothing is written.
+static TRANSPORT: Transport = Transport {
+    name: "git",
+    verbs: &[LS_REFS, FETCH],
+    attributes: &[Attribute::Verb, Attribute::Address],
+    can: |fault| {
+        faults::can_do_to_http(fault) && !matches!(fault, Fault::AnswerLost | Fault::Truncate)
+    },
+};
 
 /// Repositories by address. Cheap to clone; all clones are the same.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct MemoryTransport {
     repositories: Arc<Mutex<BTreeMap<String, Repository>>>,
-    troubles: Arc<Mutex<BTreeMap<String, (Trouble, Instant)>>>,
+    faults: Faults,
+}
+
+impl Default for MemoryTransport {
+    fn default() -> Self {
+        Self { repositories: Arc::default(), faults: faults::from_now(&TRANSPORT) }
+    }
 }
 
 impl MemoryTransport {
@@ -62,31 +69,36 @@ impl MemoryTransport {
         change(self.lock().entry(url.to_owned()).or_insert_with(make))
     }
 
-    /// Makes the remote at an address fail or stall for a while, from now on.
-    pub fn trouble(&self, url: &str, trouble: Trouble, time: Duration) {
-        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
-        troubles.insert(url.to_owned(), (trouble, Instant::now() + time));
+    /// The faults of the remotes.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
-    /// Waits out a stall, or says how the remote fails.
-    async fn endure(&self, url: &str) -> Result<(), Cause> {
-        let troubles = || self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = troubles().get(url).copied();
-        match known {
-            Some((Trouble::Stalling, until)) => tokio::time::sleep_until(until).await,
-            Some((Trouble::Cut, until)) if Instant::now() < until => return Err(Cause::HungUp),
-            Some((Trouble::Garbage, until)) if Instant::now() < until => return Err(Cause::Frame),
-            Some((Trouble::Failing(code), until)) if Instant::now() < until => {
-                return Err(match code {
-                    401 => Cause::AuthenticationRequired(String::new()),
-                    403 => Cause::AuthorizationFailed(String::new()),
-                    404 => Cause::RepositoryNotFound(String::new()),
-                    status => Cause::Status { url: url.to_owned(), status },
-                });
+    /// What is to happen to a request.
+    pub(super) fn plan(&self, verb: &str, url: &str) -> Plan {
+        self.faults.plan(&Request(&[(Attribute::Verb, verb), (Attribute::Address, url)]))
+    }
+
+    /// Waits as long as faults say; an error where the request fails.
+    async fn meet_faults(&self, verb: &str, url: &str) -> Result<(), Cause> {
+        let plan = self.plan(verb, url);
+        wait(plan.delay).await;
+        wait(plan.slow).await;
+        Err(match plan.failure {
+            None => return Ok(()),
+            Some(Fault::Refuse { status, message, .. }) => match status {
+                401 => Cause::AuthenticationRequired(message),
+                403 => Cause::AuthorizationFailed(message),
+                404 => Cause::RepositoryNotFound(message),
+                status => Cause::Status { url: url.to_owned(), status },
+            },
+            Some(Fault::Reset) => {
+                HttpError::Request(format!("Get {url:?}: read: connection reset by peer")).into()
             }
-            _ => {}
-        }
-        Ok(())
+            Some(Fault::Cut) => Cause::HungUp,
+            Some(Fault::Garble) => Cause::Frame,
+            Some(other) => malformed(format!("{} cannot do {other:?}", TRANSPORT.name)),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Repository>> {
@@ -129,7 +141,7 @@ impl GitRemote for MemoryRemote {
         prefixes: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<RemoteRef>, Cause>> {
         async move {
-            self.transport.endure(&self.url).await?;
+            self.transport.meet_faults(LS_REFS, &self.url).await?;
             self.with(|repository| Ok(filtered(&repository.list_refs(), prefixes)))
         }
         .boxed()
@@ -145,7 +157,7 @@ impl GitRemote for MemoryRemote {
 
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Objects, Cause>> {
         async move {
-            self.transport.endure(&self.url).await?;
+            self.transport.meet_faults(FETCH, &self.url).await?;
             self.with(|repository| {
                 let mut objects = Objects::default();
                 for object in repository.selected(&repository.select(&request)?) {
@@ -162,22 +174,27 @@ impl GitRemote for MemoryRemote {
 mod tests {
     use std::time::Duration;
 
+    use sluice_base::fault::{Fault, Rule, Scope};
     use tokio::time::{Instant, timeout};
 
-    use super::{GitAuth, GitTransport as _, MemoryTransport, Repository, Trouble};
+    use super::{GitAuth, GitTransport as _, MemoryTransport, Repository};
 
     #[tokio::test(start_paused = true)]
-    async fn troubles_last_a_while() {
+    async fn faults_last_a_while() {
         let (transport, url) = (MemoryTransport::default(), "https://git.test/a");
         transport.insert(url, Repository::new("main"));
         let remote = transport.open(url, &GitAuth::default()).unwrap();
         let minute = Duration::from_mins(1);
-        transport.trouble(url, Trouble::Failing(503), minute);
+        let fail = |fault| {
+            let rule = Rule::new(Scope::default().address(url), fault);
+            transport.faults().install_for(rule, minute).unwrap();
+        };
+        fail(Fault::refuse(503));
         let failed = remote.list_refs(&[]).await.unwrap_err().to_string();
         assert!(failed.ends_with("status code: 503"), "{failed}");
         tokio::time::sleep(minute).await;
         assert!(remote.list_refs(&[]).await.is_ok());
-        transport.trouble(url, Trouble::Stalling, minute);
+        fail(Fault::Stall);
         assert!(timeout(minute / 2, remote.list_refs(&[])).await.is_err());
         let started = Instant::now();
         assert!(remote.list_refs(&[]).await.is_ok());

@@ -8,13 +8,15 @@ mod upload_pack;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
-use super::memory::MemoryTransport;
+use super::memory::{FETCH, LS_REFS, MemoryTransport};
 use super::pktline::{write_flush, write_line};
+use crate::faults::{ConnectionBroken, carry};
 
 /// A question of a client is not larger.
 const QUESTION: usize = 16 << 20;
@@ -47,29 +49,40 @@ impl GitServer {
         Ok((bound, crate::listen::serve(listener, limits, handler)))
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let path = request.uri().path().trim_start_matches('/').to_owned();
-        let is_v2 = request
-            .headers()
+    /// Answers one request, with the faults of the repositories.
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, ConnectionBroken> {
+        let (head, body) = request.into_parts();
+        let verb = if head.method == Method::GET { LS_REFS } else { FETCH };
+        let plan = self.repositories.plan(verb, head.uri.path());
+        let body = Limited::new(body, QUESTION).collect().await;
+        let answer = carry(plan, || match body {
+            Ok(body) => self.respond(&head, &body.to_bytes()),
+            Err(error) => plain(StatusCode::BAD_REQUEST, &error.to_string()),
+        });
+        Ok(answer.await?.map(Full::new))
+    }
+
+    fn respond(&self, head: &Parts, body: &[u8]) -> Response<Bytes> {
+        let path = head.uri.path().trim_start_matches('/');
+        let is_v2 = head
+            .headers
             .get("git-protocol")
             .is_some_and(|value| value.as_bytes().windows(9).any(|part| part == b"version=2"));
-        if let (&Method::GET, Some(path)) = (request.method(), path.strip_suffix("/info/refs")) {
-            if request.uri().query() != Some("service=git-upload-pack") {
+        if let (&Method::GET, Some(path)) = (&head.method, path.strip_suffix("/info/refs")) {
+            if head.uri.query() != Some("service=git-upload-pack") {
                 return plain(StatusCode::FORBIDDEN, "only git-upload-pack is served");
             }
             return self.advertise(path, is_v2);
         }
-        let (&Method::POST, Some(path)) = (request.method(), path.strip_suffix("/git-upload-pack"))
+        let (&Method::POST, Some(path)) = (&head.method, path.strip_suffix("/git-upload-pack"))
         else {
             return plain(StatusCode::NOT_FOUND, "not found");
         };
-        let is_gzip =
-            request.headers().get("content-encoding").is_some_and(|value| value == "gzip");
-        let body = match Limited::new(request.into_body(), QUESTION).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) => return plain(StatusCode::BAD_REQUEST, &error.to_string()),
-        };
-        let body = if is_gzip { gunzip(&body) } else { Some(body.to_vec()) };
+        let is_gzip = head.headers.get("content-encoding").is_some_and(|value| value == "gzip");
+        let body = if is_gzip { gunzip(body) } else { Some(body.to_vec()) };
         let Some(body) = body else { return plain(StatusCode::BAD_REQUEST, "not gzip") };
         let Some(repository) = self.repositories.get(path) else {
             return plain(StatusCode::NOT_FOUND, "not found");
@@ -84,7 +97,7 @@ impl GitServer {
         }
     }
 
-    fn advertise(&self, path: &str, is_v2: bool) -> Response<Full<Bytes>> {
+    fn advertise(&self, path: &str, is_v2: bool) -> Response<Bytes> {
         let Some(repository) = self.repositories.get(path) else {
             return plain(StatusCode::NOT_FOUND, "not found");
         };
@@ -104,16 +117,16 @@ fn gunzip(body: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn git(body: Vec<u8>, kind: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn git(body: Vec<u8>, kind: &'static str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(body));
     let headers = response.headers_mut();
     headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
     headers.insert(http::header::CACHE_CONTROL, http::HeaderValue::from_static("no-cache"));
     response
 }
 
-fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(text.to_owned())));
+fn plain(status: StatusCode, text: &str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(text.to_owned()));
     *response.status_mut() = status;
     response
 }

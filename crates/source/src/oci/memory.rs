@@ -1,17 +1,18 @@
 //! A registry without a network, for tests, simulations and demonstrations: it answers the requests
-//! of the distribution protocol as the real one does, and fails on demand.
+//! of the distribution protocol as the real one does, with faults.
 
 mod answer;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use futures::future::{BoxFuture, pending};
+use futures::future::BoxFuture;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
+use sluice_base::fault::{self, Attribute, Faults, Transport};
 use tokio::net::TcpListener;
 
 use super::manifest::{Descriptor, Index, Manifest};
@@ -19,6 +20,7 @@ use super::media::{INDEX, MANIFEST};
 use super::name::digest_of;
 use super::wire::{Wire, WireError};
 use crate::artifact::Digest;
+use crate::faults::{self, ConnectionBroken, carry};
 use crate::http::HttpOptions;
 
 /// What a request brings at the most.
@@ -38,29 +40,18 @@ pub enum Doorkeeper {
     Identity(String),
 }
 
-/// What goes wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// This answer.
-    Status(u16, String),
-    /// No answer, ever.
-    Stall,
-    /// The connection breaks.
-    Reset,
-    /// The connection breaks within the answer.
-    Cut,
-    /// The second half of the content is missing.
-    Truncated,
-    /// One byte of the content is another.
-    Corrupt,
-}
+/// What registries can do to requests.
+static TRANSPORT: Transport = Transport {
+    name: "registry",
+    verbs: &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+    attributes: &[Attribute::Verb, Attribute::Address],
+    can: faults::can_do_to_http,
+};
 
 #[derive(Default)]
 struct Registry {
     repositories: BTreeMap<String, Contents>,
     doorkeeper: Doorkeeper,
-    /// What goes wrong at paths with a text in them, and how many times.
-    faults: VecDeque<(String, usize, Fault)>,
     lists_referrers: bool,
     page: usize,
     log: Vec<String>,
@@ -78,25 +69,23 @@ struct Contents {
 }
 
 /// Registries by host. Cheap to clone; all clones are the same.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct MemoryRegistry {
     registry: Arc<Mutex<Registry>>,
+    faults: Faults,
 }
 
-/// What became of a request.
-enum Outcome {
-    Answer(Box<Response<Bytes>>),
-    Stall,
-    Reset,
-    Cut,
+impl Default for MemoryRegistry {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl MemoryRegistry {
     /// An empty one, open to everybody, that lists referrers.
     pub fn new() -> Self {
-        let memory = Self::default();
-        memory.lock().lists_referrers = true;
-        memory
+        let registry = Registry { lists_referrers: true, ..Registry::default() };
+        Self { registry: Arc::new(Mutex::new(registry)), faults: faults::from_now(&TRANSPORT) }
     }
 
     /// Whom it lets in from now on.
@@ -119,14 +108,9 @@ impl MemoryRegistry {
         self.lock().page = tags;
     }
 
-    /// Lets the next so many requests to paths with this text in them go wrong.
-    pub fn fail(&self, path: &str, times: usize, fault: Fault) {
-        self.lock().faults.push_back((path.to_owned(), times, fault));
-    }
-
-    /// Nothing goes wrong any more.
-    pub fn heal(&self) {
-        self.lock().faults.clear();
+    /// The faults of the registries.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// The requests since the last call: method and path.
@@ -221,62 +205,27 @@ impl MemoryRegistry {
         Ok((bound, crate::listen::serve(listener, limits, handler)))
     }
 
-    async fn serve(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn serve(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, ConnectionBroken> {
         let (parts, body) = request.into_parts();
         let Ok(body) = Limited::new(body, LARGEST).collect().await else {
             let mut response = Response::new(Full::default());
             *response.status_mut() = StatusCode::BAD_REQUEST;
-            return response;
+            return Ok(response);
         };
-        match self.handle(&Request::from_parts(parts, body.to_bytes())) {
-            Outcome::Answer(response) => response.map(Full::new),
-            Outcome::Stall | Outcome::Reset | Outcome::Cut => pending().await,
-        }
+        let request = Request::from_parts(parts, body.to_bytes());
+        Ok(self.handle(&request).await?.map(Full::new))
     }
 
-    fn handle(&self, request: &Request<Bytes>) -> Outcome {
-        let mut registry = self.lock();
-        let path = request.uri().path().to_owned();
-        registry.log.push(format!("{} {path}", request.method()));
-        let at = registry.faults.iter().position(|(part, ..)| path.contains(part.as_str()));
-        let fault = at.and_then(|at| {
-            let (_, times, fault) = registry.faults.get_mut(at)?;
-            let fault = fault.clone();
-            *times = times.saturating_sub(1);
-            if *times == 0 {
-                registry.faults.remove(at);
-            }
-            Some(fault)
-        });
-        match &fault {
-            Some(Fault::Stall) => return Outcome::Stall,
-            Some(Fault::Reset) => return Outcome::Reset,
-            Some(Fault::Cut) => return Outcome::Cut,
-            Some(Fault::Status(status, body)) => {
-                let mut response = Response::new(Bytes::from(body.clone()));
-                *response.status_mut() =
-                    StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                return Outcome::Answer(Box::new(response));
-            }
-            _ => {}
-        }
-        let mut response = answer::answer(&mut registry, request);
-        let body = response.body();
-        match fault {
-            Some(Fault::Truncated) => {
-                let half = body.slice(..body.len() / 2);
-                *response.body_mut() = half;
-            }
-            Some(Fault::Corrupt) => {
-                let mut other = body.to_vec();
-                if let Some(byte) = other.last_mut() {
-                    *byte ^= 1;
-                }
-                *response.body_mut() = other.into();
-            }
-            _ => {}
-        }
-        Outcome::Answer(Box::new(response))
+    async fn handle(&self, request: &Request<Bytes>) -> Result<Response<Bytes>, ConnectionBroken> {
+        let (method, path) = (request.method().as_str(), request.uri().path());
+        self.lock().log.push(format!("{method} {path}"));
+        let address = format!("{}{path}", answer::host(request));
+        let attributes = [(Attribute::Verb, method), (Attribute::Address, address.as_str())];
+        let plan = self.faults.plan(&fault::Request(&attributes));
+        carry(plan, || answer::answer(&mut self.lock(), request)).await
     }
 
     fn lock(&self) -> MutexGuard<'_, Registry> {
@@ -292,14 +241,13 @@ impl Wire for MemoryRegistry {
         largest: u64,
     ) -> BoxFuture<'a, Result<Response<Bytes>, WireError>> {
         Box::pin(async move {
-            match self.handle(&request) {
-                Outcome::Stall => pending().await,
-                Outcome::Cut => Err(WireError::Cut),
-                Outcome::Reset => Err(WireError::Broken("connection reset by peer".to_owned())),
-                Outcome::Answer(response) if response.body().len() as u64 > largest => {
+            match self.handle(&request).await {
+                Err(ConnectionBroken::Cut) => Err(WireError::Cut),
+                Err(broken @ ConnectionBroken::Reset) => Err(WireError::Broken(broken.to_string())),
+                Ok(response) if response.body().len() as u64 > largest => {
                     Err(WireError::TooLarge(largest))
                 }
-                Outcome::Answer(response) => Ok(*response),
+                Ok(response) => Ok(response),
             }
         })
     }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use sluice_base::fault::{Fault, Rule, Scope};
 use sluice_source::archive::{Modes, pack_with};
 use sluice_source::http::HttpOptions;
 use sluice_source::network::Network;
 use sluice_source::oci::{
-    Access, Credentials, Descriptor, Doorkeeper, Fault, Image, Index, Manifest, MemoryRegistry,
+    Access, Credentials, Descriptor, Doorkeeper, Image, Index, Manifest, MemoryRegistry,
     NetworkWire, NewArtifact, OciError, Platform, PullLimits, RegistryAccess, RemoteRepository,
     Repository, TokenRealms, Wire, layer, media,
 };
@@ -98,6 +99,12 @@ async fn a_token_that_ran_out_is_renewed() {
     assert_eq!(tokens.count(), 2);
 }
 
+/// Lets the next so many requests to addresses with a text in them meet a fault.
+fn fail(registry: &MemoryRegistry, part: &str, times: u64, fault: Fault) {
+    let rule = Rule::new(Scope::default().address(part), fault).times(times);
+    registry.faults().install(rule).expect("registries can do it");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_passes_is_waited_for_and_what_does_not_is_told() {
     let (registry, descriptor) = registry();
@@ -108,40 +115,40 @@ async fn what_passes_is_waited_for_and_what_does_not_is_told() {
     let content = "content of the layer".to_owned();
     let broken = "error verifying sha256 checksum after reading 20 bytes; got \"sha256:";
     for (path, times, fault, expected) in [
-        ("/manifests/", 2, Fault::Status(500, String::new()), content.clone()),
+        ("/manifests/", 2, Fault::refuse(500), content.clone()),
         ("/manifests/", 2, Fault::Reset, content.clone()),
-        ("/blobs/", 2, Fault::Status(429, slow.into()), content.clone()),
+        ("/blobs/", 2, Fault::refuse_saying(429, slow), content.clone()),
         (
             "/blobs/",
             3,
-            Fault::Status(429, slow.into()),
+            Fault::refuse_saying(429, slow),
             format!("GET {blob}…: TOOMANYREQUESTS: slow down"),
         ),
         (
             "/blobs/",
             3,
-            Fault::Status(503, String::new()),
+            Fault::refuse(503),
             format!("GET {blob}…: unexpected status code 503 Service Unavailable"),
         ),
         (
             "/blobs/",
             1,
-            Fault::Status(403, denied.into()),
+            Fault::refuse_saying(403, denied),
             format!("GET {blob}…: DENIED: not yours"),
         ),
         ("/blobs/", 3, Fault::Reset, format!("Get \"{blob}…\": connection reset by peer")),
-        ("/blobs/", 1, Fault::Truncated, "error verifying size; got 10, want 20".to_owned()),
-        ("/blobs/", 1, Fault::Corrupt, format!("{broken}…")),
+        ("/blobs/", 1, Fault::Truncate, "error verifying size; got 10, want 20".to_owned()),
+        ("/blobs/", 1, Fault::Garble, format!("{broken}…")),
         (
             "/v2/",
             9,
-            Fault::Status(403, String::new()),
+            Fault::refuse(403),
             "GET https://r.test/v2/: unexpected status code 403 Forbidden".to_owned(),
         ),
     ] {
-        registry.fail(path, times, fault.clone());
+        fail(&registry, path, times, fault.clone());
         let said = said(&anybody(&registry), "v1").await;
-        registry.heal();
+        registry.faults().clear();
         let expected: Vec<&str> = expected.split('…').collect();
         assert!(
             said.starts_with(expected[0]) && said.ends_with(expected.last().expect("one")),
@@ -153,7 +160,7 @@ async fn what_passes_is_waited_for_and_what_does_not_is_told() {
         unknown,
         format!("GET {at}/manifests/v9: MANIFEST_UNKNOWN: manifest unknown; unknown tag=v9")
     );
-    registry.fail("/manifests/", 1, Fault::Corrupt);
+    fail(&registry, "/manifests/", 1, Fault::Garble);
     let remote = anybody(&registry);
     let wrong = remote.image(&remote.repository().digest(&descriptor.digest)).await;
     let wrong = wrong.expect_err("another digest").to_string();
@@ -167,7 +174,7 @@ async fn what_passes_is_waited_for_and_what_does_not_is_told() {
 #[tokio::test(start_paused = true)]
 async fn a_stall_ends_when_the_caller_has_waited_enough() {
     let (registry, _) = registry();
-    registry.fail("/blobs/", 1, Fault::Stall);
+    fail(&registry, "/blobs/", 1, Fault::Stall);
     let remote = anybody(&registry);
     let waited = tokio::time::timeout(Duration::from_mins(1), pull(&remote, "v1")).await;
     assert!(waited.is_err());

@@ -1,7 +1,7 @@
 //! All errors are reported at once, with their class, and nothing is written where it matters.
 
 use serde_json::{Value, json};
-use sluice_cluster::faults::{Fault, Rule, Scope};
+use sluice_base::fault::{Fault, Rule, Scope};
 use sluice_ssa::{Desired, ErrorClass, Place};
 
 use crate::ground::{Ground, config_map, deployment, options, owned, widget, widget_definition};
@@ -19,7 +19,7 @@ async fn unserved_kinds_are_not_in_the_inventory_and_unknown_ones_are() {
         let keys = ground.applier.identify(&objects).await;
         keys.iter().map(|key| key.id.to_inventory()).collect::<Vec<_>>()
     };
-    ground.cluster.faults().install(Rule::new(Scope::default(), Fault::Reset));
+    ground.cluster.faults().install(Rule::new(Scope::default(), Fault::Reset)).unwrap();
     assert_eq!(names().await, ["default_a__ConfigMap", "default_w_example.com_Widget"]);
     ground.cluster.faults().clear();
     assert_eq!(names().await, ["default_a__ConfigMap"]);

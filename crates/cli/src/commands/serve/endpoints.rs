@@ -1,5 +1,6 @@
 //! The endpoints of the process: metrics, liveness and readiness.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +48,7 @@ impl Endpoints {
     async fn serve(self, listener: TcpListener) {
         let handler = move |request: Request<Incoming>| {
             let answer = self.answer(request.method(), request.uri().path());
-            async move { answer }
+            async move { Ok::<_, Infallible>(answer) }
         };
         serve(listener, ConnectionLimits::default(), handler).await;
     }

@@ -116,7 +116,7 @@ fn door(registry: &Registry, request: &Request<Bytes>) -> Option<Response<Bytes>
     Some(refusal)
 }
 
-fn host(request: &Request<Bytes>) -> String {
+pub(super) fn host(request: &Request<Bytes>) -> String {
     let named = request.uri().authority().map(ToString::to_string);
     let header = || request.headers().get(HOST)?.to_str().ok().map(ToOwned::to_owned);
     named.or_else(header).unwrap_or_default()

@@ -1,20 +1,20 @@
-//! Random numbers from one seed: uids, name suffixes and jitter.
+//! Random numbers from a seed: xoshiro256** seeded by SplitMix64.
 //!
-//! xoshiro256** seeded by SplitMix64. Small, fast and the same on every machine. Not for secrets;
-//! those come from `auth`.
+//! Small, fast and the same on every machine. It guards no secret.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-/// A seeded source of numbers, shared by a whole cluster.
+/// A seeded source of numbers.
 #[derive(Debug)]
-pub(crate) struct Random(Mutex<[u64; 4]>);
+pub struct Random(Mutex<[u64; 4]>);
 
-/// The letters of generated names, as upstream's: no vowels, no look-alikes.
+/// The letters upstream takes for generated names: no vowels, no look-alikes.
 const SUFFIX_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Random {
-    /// The generator for `seed`.
-    pub(crate) fn seeded(seed: u64) -> Self {
+    /// The numbers that belong to `seed`.
+    pub fn seeded(seed: u64) -> Self {
         let mut state = seed;
         let mut next = || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -27,7 +27,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub(crate) fn next(&self) -> u64 {
+    pub fn next(&self) -> u64 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let result = state[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         let shifted = state[1] << 17;
@@ -41,12 +41,25 @@ impl Random {
     }
 
     /// A number below `bound`; 0 when `bound` is 0.
-    pub(crate) fn below(&self, bound: u64) -> u64 {
+    pub fn below(&self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next() % bound }
     }
 
+    /// A number from 0 up to but not including 1.
+    pub fn fraction(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are what a float holds")]
+        let drawn = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        drawn
+    }
+
+    /// A time between two others, to the microsecond.
+    pub fn duration(&self, least: Duration, most: Duration) -> Duration {
+        let span = u64::try_from(most.saturating_sub(least).as_micros()).unwrap_or(u64::MAX);
+        least + Duration::from_micros(self.below(span.saturating_add(1)))
+    }
+
     /// A version 4 uuid.
-    pub(crate) fn uuid(&self) -> String {
+    pub fn uuid(&self) -> String {
         let (high, low) = (self.next(), self.next());
         let high = (high & !0xf000) | 0x4000;
         let low = (low & !(0b11 << 62)) | (0b10 << 62);
@@ -60,8 +73,8 @@ impl Random {
         )
     }
 
-    /// The five-letter suffix of a generated name.
-    pub(crate) fn suffix(&self) -> String {
+    /// Five letters for a generated name.
+    pub fn suffix(&self) -> String {
         let letters = SUFFIX_LETTERS.len() as u64;
         (0..5)
             .map(|_| {
