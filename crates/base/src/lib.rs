@@ -10,6 +10,8 @@ pub mod duration;
 pub mod fault;
 pub mod gojson;
 pub mod limits;
+pub mod need;
+pub mod place;
 pub mod quantity;
 pub mod random;
 pub mod redacted;

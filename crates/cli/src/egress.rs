@@ -1,33 +1,60 @@
-//! Remote bases of commands.
+//! What commands reach outside of a cluster: repositories and files on other machines.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use sluice_controllers::bases::Bases;
+use sluice_base::need::{Need, Step};
 use sluice_controllers::egress::Egress;
+use sluice_controllers::needs::{self, Answer, Endless, drive};
+use sluice_kustomize::Answers;
 use sluice_source::git::{GitLimits, GitOverNetwork, SshOptions};
 use sluice_source::http::Web;
 use sluice_source::network::{HostPattern, Network, Policy, Purpose};
 
 use crate::outcome::Failure;
 
-/// Repeats a build until all remote bases that it needs are fetched. They are fetched without credentials, from public
-/// hosts and from private ones that the user lists.
-pub(crate) async fn with_bases<T, E>(
+/// Why a build with remote bases ended without a result.
+enum Ended<E> {
+    Build(E),
+    Command(Failure),
+}
+
+impl<E> From<Endless> for Ended<E> {
+    fn from(endless: Endless) -> Self {
+        Self::Command(Failure::new(endless.to_string()))
+    }
+}
+
+/// Runs a build until the remote bases that it needs are there. They are fetched without credentials, from the
+/// Internet and from the private hosts that the user lists.
+pub(crate) async fn with_remote_bases<T, E>(
     content_hosts: &[HostPattern],
-    build: impl Fn(&Bases) -> Result<T, E>,
+    build: impl Fn(&Answers) -> Result<Step<T>, E>,
 ) -> Result<Result<T, E>, Failure> {
-    let bases = Bases::default();
-    let mut outside = None;
-    loop {
-        let built = build(&bases);
-        if built.is_ok() || !bases.are_wanted() {
-            return Ok(built);
+    // Most builds need nothing, and a client that reads the system's certificates takes longer than they do.
+    let egress = OnceCell::new();
+    let run = |answers: Arc<Answers>| std::future::ready(build(&answers).map_err(Ended::Build));
+    let answer = |need: Need| {
+        let egress = &egress;
+        async move {
+            let egress = match egress.get() {
+                Some(egress) => egress,
+                None => {
+                    let made = network(content_hosts).map_err(Ended::Command)?;
+                    egress.get_or_init(|| made)
+                }
+            };
+            Ok(match need {
+                Need::File(url) => needs::fetch_file(egress, &url).await,
+                Need::Repository(wanted) => needs::fetch_repository(egress, &wanted).await,
+                Need::DataKey(_) => Answer::DataKey(Err("commands decrypt nothing".to_owned())),
+            })
         }
-        let egress = match &mut outside {
-            Some(egress) => egress,
-            none => none.insert(network(content_hosts)?),
-        };
-        bases.fetch(egress).await;
+    };
+    match drive(run, answer).await {
+        Ok(built) => Ok(Ok(built)),
+        Err(Ended::Build(error)) => Ok(Err(error)),
+        Err(Ended::Command(failure)) => Err(failure),
     }
 }
 

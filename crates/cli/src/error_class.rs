@@ -1,11 +1,11 @@
-//! The class of an object's failure: from its newest event, or else from its reason.
+//! Class and places of an object's failure: from its newest event, or else from its reason.
 
 use std::collections::BTreeMap;
 
 use kube::api::ListParams;
 use kube::discovery::ApiResource;
 use serde_json::{Map, Value};
-use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES};
+use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES, PLACE};
 use sluice_ssa::ErrorClass;
 
 use crate::kinds::{condition, text_at};
@@ -13,7 +13,17 @@ use crate::session::Session;
 
 /// The classes in events, by uid and reason: of the failure, and of each object that failed.
 #[derive(Debug, Default)]
-pub(crate) struct Classes(BTreeMap<(String, String), (String, Value)>);
+pub(crate) struct Classes(BTreeMap<(String, String), Said>);
+
+/// What an event says about a failure.
+#[derive(Debug)]
+struct Said {
+    class: String,
+    /// The class of each object that failed.
+    each: Value,
+    /// Where the objects that failed are written, one in a line.
+    places: Option<String>,
+}
 
 impl Classes {
     /// Reads the events of a namespace, or of all, if an object is not ready. Without the right to read them, classes come
@@ -37,8 +47,10 @@ impl Classes {
             let class = annotations?.get(ERROR_CLASS)?.as_str()?.to_owned();
             let each = annotations?.get(ERROR_CLASSES).and_then(Value::as_str);
             let each = each.and_then(|each| serde_json::from_str(each).ok()).unwrap_or_default();
+            let places = annotations?.get(PLACE).and_then(Value::as_str).map(str::to_owned);
             let uid = text_at(event, "/involvedObject/uid").to_owned();
-            Some(((uid, text_at(event, "/reason").to_owned()), (class, each)))
+            let said = Said { class, each, places };
+            Some(((uid, text_at(event, "/reason").to_owned()), said))
         };
         // The newest comes last, and wins.
         events.sort_by_cached_key(|event| text_at(event, "/lastTimestamp").to_owned());
@@ -47,16 +59,21 @@ impl Classes {
 
     /// The class of an object's failure; `None` if it is ready or the class is not known.
     pub(crate) fn of(&self, object: &Value) -> Option<&str> {
-        let said = self.said_of(object).map(|(class, _)| class.as_str());
+        let said = self.said_of(object).map(|said| said.class.as_str());
         said.or_else(|| ErrorClass::of_reason(reason(object)?).map(ErrorClass::as_str))
     }
 
     /// The objects that failed, each with its class; empty if not known.
     pub(crate) fn each(&self, object: &Value) -> Value {
-        self.said_of(object).map(|(_, each)| each.clone()).unwrap_or_default()
+        self.said_of(object).map(|said| said.each.clone()).unwrap_or_default()
     }
 
-    fn said_of(&self, object: &Value) -> Option<&(String, Value)> {
+    /// Where the objects that failed are written, one in a line.
+    pub(crate) fn places(&self, object: &Value) -> Option<&str> {
+        self.said_of(object)?.places.as_deref()
+    }
+
+    fn said_of(&self, object: &Value) -> Option<&Said> {
         let reason = reason(object)?.to_owned();
         self.0.get(&(text_at(object, "/metadata/uid").to_owned(), reason))
     }

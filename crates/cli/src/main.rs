@@ -15,6 +15,7 @@ mod kubeconfig;
 mod log;
 mod moment;
 mod outcome;
+mod place;
 mod readiness;
 mod screen;
 mod session;

@@ -24,7 +24,6 @@ mod reconcile;
 mod references;
 mod schedule;
 mod timing;
-mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

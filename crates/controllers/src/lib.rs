@@ -5,7 +5,6 @@
 
 pub mod artifactgenerator;
 pub mod artifacts;
-pub mod bases;
 pub mod bucket;
 pub mod client;
 pub mod compute;
@@ -18,6 +17,7 @@ pub mod gitrepository;
 pub mod identity;
 pub mod kustomization;
 pub mod moving;
+pub mod needs;
 pub mod ocirepository;
 pub mod operation;
 mod origin;
@@ -25,4 +25,5 @@ pub mod run;
 pub mod safety;
 pub mod sources;
 pub mod sourcing;
+pub mod variables;
 pub mod waking;

@@ -14,6 +14,7 @@ mod validate;
 
 use std::sync::Arc;
 
+use crate::build::Options;
 use crate::config::TransformerConfig;
 use crate::failure::{Diagnostic, Failure, Result};
 use crate::kustomization::{FILE_NAMES, Kustomization};
@@ -21,6 +22,7 @@ use crate::limits;
 use crate::loader::Loader;
 use crate::openapi::Schema;
 use crate::origin::Origin;
+use crate::place::Entry;
 use crate::resources::Resources;
 use crate::transformers::Load as _;
 use crate::vars::Vars;
@@ -56,17 +58,20 @@ pub(crate) struct Session {
     crd_merge_keys: bool,
     /// The number of threads that read files.
     threads: usize,
+    /// Whether resources remember where they are written and what changed them.
+    places: bool,
 }
 
 impl Session {
-    pub(crate) fn new(crd_merge_keys: bool, threads: usize) -> Self {
+    pub(crate) fn new(options: &Options<'_>) -> Self {
         Self {
             schema: Schema::builtin(),
             warnings: Vec::new(),
             files: Files::default(),
             schemas_chosen: 0,
-            crd_merge_keys,
-            threads,
+            crd_merge_keys: options.crd_merge_keys,
+            threads: options.threads,
+            places: options.places.is_some(),
         }
     }
 }
@@ -115,6 +120,16 @@ impl<'t> Target<'t> {
     /// Adds origin annotations to resources.
     pub(crate) fn track_origins(&mut self) {
         self.origin = Some(Origin::default());
+    }
+
+    /// An entry of the kustomization file, if a build is asked for places.
+    fn entry(&self, field: &'static str, index: Option<usize>, session: &Session) -> Option<Entry> {
+        session.places.then(|| Entry {
+            kustomization: Arc::clone(&self.kustomization),
+            repository: self.loader.repository(),
+            field,
+            index,
+        })
     }
 
     /// Uses the OpenAPI schema that the kustomization names; only the first choice counts, unless it is the

@@ -2,12 +2,17 @@
 
 mod output;
 
+use std::sync::{Mutex, PoisonError};
+
+use sluice_base::need::Step;
+
 use crate::accumulate::{Accumulator, Session, Target};
 use crate::config::Specs;
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::field_spec::FieldSpec;
 use crate::kustomization::Kustomization;
-use crate::loader::{LoadRestrictor, Loader, Remote, RemoteFiles};
+use crate::loader::{Asked, LoadRestrictor, Loader, Remote, RemoteFiles};
+use crate::place::EntryPlaces;
 use crate::read;
 use crate::references;
 use crate::resource::annotation;
@@ -45,8 +50,6 @@ pub struct Options<'a> {
     pub load_restrictor: LoadRestrictor,
     /// Whether every object gets the label `app.kubernetes.io/managed-by`.
     pub managed_by_label: bool,
-    /// The source of remote files and repositories; without it, they are errors.
-    pub remote: Option<&'a dyn Remote>,
     /// The entries that may be URLs of files.
     pub remote_files: RemoteFiles,
     /// Whether lists in custom resources are merged by the keys in their CRDs of the build. kustomize replaces such
@@ -55,26 +58,53 @@ pub struct Options<'a> {
     /// Whether a schema of the field `openapi` is added to the recorded one, as in Flux, which loads the recorded one before
     /// each build. In kustomize it replaces the recorded one.
     pub keep_recorded_schema: bool,
+    /// Whether objects come with the places that they are written at, and where the entries of kustomization files
+    /// are written that the source has in another form than the build reads.
+    pub places: Option<&'a dyn EntryPlaces>,
     /// The number of threads for reading files and writing objects of a large build; the result does not depend on it. Zero
     /// and one are the same.
     pub threads: usize,
 }
 
-/// Builds the kustomization in the directory `root` of the tree.
+/// Builds the kustomization in the directory `root` of the tree, without files of other machines.
 pub fn build(
     tree: &dyn FileTree,
     root: &str,
     options: &Options<'_>,
 ) -> std::result::Result<Build, Failure> {
-    run(tree, root, options).map_err(Failure::without_repeats)
+    run(tree, root, options, None).map_err(Failure::without_repeats)
 }
 
-fn run(tree: &dyn FileTree, root: &str, options: &Options<'_>) -> Result<Build> {
-    let mut session = Session::new(options.crd_merge_keys, options.threads);
+/// Builds the kustomization in the directory `root` of the tree with the files and repositories of other machines
+/// that have been fetched; needs those that have not. A build that fails and needs something may not fail once that
+/// is there, so it only needs.
+pub fn step(
+    tree: &dyn FileTree,
+    root: &str,
+    options: &Options<'_>,
+    remote: &dyn Remote,
+) -> std::result::Result<Step<Build>, Failure> {
+    let missed = Mutex::default();
+    let built = run(tree, root, options, Some(Asked { remote, missed: &missed }));
+    let missed = missed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match built {
+        Ok(build) => Ok(Step::Done(build)),
+        Err(_) if !missed.is_empty() => Ok(Step::Needs(missed)),
+        Err(failure) => Err(failure.without_repeats()),
+    }
+}
+
+fn run(
+    tree: &dyn FileTree,
+    root: &str,
+    options: &Options<'_>,
+    remote: Option<Asked<'_>>,
+) -> Result<Build> {
+    let mut session = Session::new(options);
     if options.keep_recorded_schema {
         session.schema.use_recorded();
     }
-    let loader = Loader::start(tree, options.remote, options.load_restrictor, root)?
+    let loader = Loader::start(tree, remote, options.load_restrictor, root)?
         .with_remote_files(options.remote_files);
     let mut target = Target::load(loader, &mut session)?;
     target.choose_schema(&mut session, true)?;
@@ -91,7 +121,9 @@ fn run(tree: &dyn FileTree, root: &str, options: &Options<'_>) -> Result<Build> 
     }
     let keeps =
         Keeps { origins: wants("originAnnotations"), changes: wants("transformerAnnotations") };
-    Build::of(resources, &session.schema, keeps, options.threads, session.warnings)
+    let threads = options.threads;
+    let made = output::Making { schema: &session.schema, keeps, places: options.places };
+    Build::of(resources, made, threads, session.warnings)
 }
 
 /// The last steps, after all layers: hashes, name references, vars; removes what exists only during the

@@ -67,17 +67,22 @@ impl Failure {
     /// All causes in kustomize's and Flux's texts, one per line. If there are several, each is followed by its position, if
     /// known; a single one is unchanged.
     pub fn words(&self) -> String {
+        self.lines().map(|(words, _)| words).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The lines of [`Failure::words`], each with its cause.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (String, &Diagnostic)> {
         let only = self.rest.is_empty();
-        let lines = self.diagnostics().map(|cause| {
+        self.diagnostics().map(move |cause| {
             let words = cause.original_message();
-            match (&cause.file, cause.position) {
+            let line = match (&cause.file, cause.position) {
                 (Some(file), Some(Position { line, column })) if !only && line > 0 => {
                     format!("{words} ({file}:{line}:{column})")
                 }
                 _ => words,
-            }
-        });
-        lines.collect::<Vec<_>>().join("\n")
+            };
+            (line, cause)
+        })
     }
 
     fn each(mut self, change: impl Fn(&mut Diagnostic)) -> Self {

@@ -7,7 +7,7 @@ mod helm;
 mod labels;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use sluice_yaml::{Duplicates, Node, Position};
@@ -73,6 +73,8 @@ struct Source {
     path: Arc<str>,
     name: &'static str,
     content: Arc<[u8]>,
+    /// The document, parsed when a position in it is first asked for.
+    document: OnceLock<Option<Node>>,
 }
 
 impl Kustomization {
@@ -91,7 +93,8 @@ impl Kustomization {
             let failure = placed.unwrap_or(failure).context("invalid Kustomization");
             read.faults = Some(failed(failure));
         }
-        read.source = Source { path: path.clone(), name, content: content.into() };
+        read.source =
+            Source { path: path.clone(), name, content: content.into(), document: OnceLock::new() };
         read.warnings = read.deprecations(&value);
         read.fill_kind();
         if let Some(faults) = read.faults.take() {
@@ -260,19 +263,8 @@ impl Kustomization {
 
     /// The position of an entry: fields by name, list items by index.
     pub(crate) fn position(&self, path: &[&str]) -> Option<Position> {
-        let root = document(&self.source.content)?;
-        let mut at = (root.position, &root);
-        for part in path {
-            at = if let Ok(index) = part.parse::<usize>() {
-                at.1.items().get(index).map(|item| (item.position, item))?
-            } else {
-                let is_it =
-                    |key: &Node| key.as_text().is_some_and(|key| key.eq_ignore_ascii_case(part));
-                let mut fields = at.1.fields().iter().rev();
-                fields.find(|(key, _)| is_it(key)).map(|(key, value)| (key.position, value))?
-            };
-        }
-        Some(at.0)
+        let document = self.source.document.get_or_init(|| document(&self.source.content));
+        find(document.as_ref()?, path).map(|(position, _)| position)
     }
 
     /// Adds the position of an entry to a failure without one.
@@ -288,7 +280,24 @@ impl Kustomization {
     }
 }
 
-fn document(content: &[u8]) -> Option<Node> {
+/// What is written at a path of the file, and where: fields by name, items of lists by number.
+pub(crate) fn find<'n>(root: &'n Node, path: &[&str]) -> Option<(Position, &'n Node)> {
+    let mut at = (root.position, root);
+    for part in path {
+        at = if let Ok(index) = part.parse::<usize>() {
+            at.1.items().get(index).map(|item| (item.position, item))?
+        } else {
+            let is_it =
+                |key: &Node| key.as_text().is_some_and(|key| key.eq_ignore_ascii_case(part));
+            let mut fields = at.1.fields().iter().rev();
+            fields.find(|(key, _)| is_it(key)).map(|(key, value)| (key.position, value))?
+        };
+    }
+    Some(at)
+}
+
+/// The first document of a kustomization file, with positions.
+pub(crate) fn document(content: &[u8]) -> Option<Node> {
     let mut documents = sluice_yaml::parse_as(content, sluice_yaml::Dialect::V2).ok()?;
     if documents.is_empty() { None } else { Some(documents.swap_remove(0).root) }
 }

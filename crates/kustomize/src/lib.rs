@@ -14,6 +14,7 @@
 
 mod access;
 mod accumulate;
+mod answers;
 mod build;
 mod config;
 mod decode;
@@ -31,6 +32,7 @@ mod loader;
 mod merge;
 mod openapi;
 mod origin;
+mod place;
 mod read;
 mod references;
 mod resource;
@@ -41,9 +43,11 @@ mod transformers;
 mod tree;
 mod vars;
 
-pub use build::{Build, Options, Reorder, build};
+pub use answers::Answers;
+pub use build::{Build, Options, Reorder, build, step};
 pub use failure::{Diagnostic, Failure};
 pub use json_patch::json_patch_text;
-pub use loader::{LoadRestrictor, Remote, RemoteError, RemoteFiles, Repository};
+pub use loader::{Fetched, LoadRestrictor, Remote, RemoteError, RemoteFiles};
 pub use merge::{ListIncrease, MergeOptions, merge_text};
+pub use place::EntryPlaces;
 pub use tree::{Entry, FileTree, MemoryTree, TreeError};

@@ -4,14 +4,17 @@ pub(crate) mod path;
 mod repository;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sluice_base::need::{Need, RepositoryRef};
 
 use crate::failure::{Failure, Result};
 use crate::limits::Taken;
 use crate::transformers::Load;
 use crate::tree::{Entry, FileTree, TreeError};
 
-pub use repository::Repository;
+pub(crate) use repository::Repository;
 
 /// The load restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,14 +39,31 @@ pub enum RemoteFiles {
 
 /// Fetches remote files and repositories.
 pub trait Remote: Sync {
-    /// The content of a file.
-    fn file(&self, url: &str) -> std::result::Result<Vec<u8>, RemoteError>;
+    /// The content of a file; nothing where it has not been fetched yet.
+    fn file(&self, url: &str) -> Fetched<Vec<u8>>;
 
-    /// The files of a repository, with its root at `/`.
-    fn repository(
-        &self,
-        repository: &Repository,
-    ) -> std::result::Result<Arc<dyn FileTree + Send>, RemoteError>;
+    /// The files of a repository, with its root at `/`; nothing where it has not been fetched yet.
+    fn repository(&self, repository: &RepositoryRef) -> Fetched<Arc<dyn FileTree + Send>>;
+}
+
+/// What was fetched; nothing where it has not been fetched yet.
+pub type Fetched<T> = Option<std::result::Result<T, RemoteError>>;
+
+/// Remote content as a build asks for it, and what it missed so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'t> {
+    pub(crate) remote: &'t dyn Remote,
+    pub(crate) missed: &'t Mutex<BTreeSet<Need>>,
+}
+
+impl Asked<'_> {
+    /// What was fetched. What has not been is noted as missed, and fails this run of the build.
+    fn answer<T>(&self, fetched: Fetched<T>, need: Need) -> std::result::Result<T, RemoteError> {
+        fetched.unwrap_or_else(|| {
+            self.missed.lock().unwrap_or_else(PoisonError::into_inner).insert(need);
+            Err(RemoteError::Failed("it has not been fetched yet".to_owned()))
+        })
+    }
 }
 
 /// Why a remote file or repository could not be fetched.
@@ -77,7 +97,7 @@ impl Tree<'_> {
 #[derive(Clone)]
 pub(crate) struct Loader<'t> {
     tree: Tree<'t>,
-    remote: Option<&'t dyn Remote>,
+    remote: Option<Asked<'t>>,
     remote_files: RemoteFiles,
     restrictor: LoadRestrictor,
     /// The directory, with links resolved.
@@ -96,7 +116,7 @@ impl<'t> Loader<'t> {
     /// The loader of a build's root directory.
     pub(crate) fn start(
         tree: &'t dyn FileTree,
-        remote: Option<&'t dyn Remote>,
+        remote: Option<Asked<'t>>,
         restrictor: LoadRestrictor,
         root: &str,
     ) -> Result<Self> {
@@ -182,8 +202,11 @@ impl<'t> Loader<'t> {
             ))
             .hint("copy what it holds into the tree, or allow remote bases"));
         };
-        let tree =
-            remote.repository(&repository).map_err(|error| Failure::new(error.to_string()))?;
+        let wanted = repository.reference();
+        let fetched = remote.remote.repository(&wanted);
+        let tree = remote
+            .answer(fetched, Need::Repository(wanted))
+            .map_err(|error| Failure::new(error.to_string()))?;
         let mut loader = Self {
             tree: Tree::Cloned(tree),
             // Files of a repository may never refer to anything outside of it.
@@ -279,13 +302,20 @@ impl<'t> Loader<'t> {
         matches!(self.tree, Tree::Own(_))
     }
 
+    /// The URL of the repository that the files are in, if it is not the build's own tree.
+    pub(crate) fn repository(&self) -> Option<Arc<str>> {
+        let repository = self.repositories.first().filter(|_| !self.is_own_tree());
+        repository.map(|repository| repository.url.as_str().into())
+    }
+
     /// The content of a remote file.
     pub(crate) fn fetch(&self, url: &str) -> Result<Vec<u8>> {
         let Some(remote) = self.remote else {
             return Err(Failure::new(format!("remote files are off: '{url}' is not read"))
                 .hint("copy the file into the tree, or allow remote bases"));
         };
-        remote.file(url).map_err(|error| match error {
+        let fetched = remote.remote.file(url);
+        remote.answer(fetched, Need::File(url.to_owned())).map_err(|error| match error {
             RemoteError::Status(_) if Repository::parse(url).is_some() => {
                 Failure::new("URL is a git repository")
             }

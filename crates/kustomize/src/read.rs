@@ -22,9 +22,10 @@ pub(crate) fn read_resources(bytes: &[u8], file: Option<Arc<str>>) -> Result<Vec
     let nodes = read_nodes(bytes).and_then(objects).and_then(inline_lists);
     match (nodes, file) {
         (Ok(nodes), file) => {
-            let resources = nodes
-                .into_iter()
-                .map(|node| Resource { file: file.clone(), ..Resource::new(node) });
+            let resources = nodes.into_iter().map(|node| {
+                let line = node.position.line;
+                Resource { file: file.clone(), line, ..Resource::new(node) }
+            });
             Ok(resources.collect())
         }
         (Err(failure), Some(file)) => Err(failure.in_file(&file)),

@@ -13,6 +13,7 @@ use crate::access::{self, Kind};
 use crate::failure::{Failure, Result};
 use crate::id::{Gvk, ResourceId};
 use crate::openapi::Schema;
+use crate::place::Trace;
 
 /// Annotations that exist only during a build.
 pub(crate) mod annotation {
@@ -64,6 +65,10 @@ pub(crate) struct Resource {
     pub(crate) node: Node,
     /// The file it was read from, for messages.
     pub(crate) file: Option<Arc<str>>,
+    /// The line of the file that it began at when it was read; patches may move its node.
+    pub(crate) line: usize,
+    /// What is known about its way through the build, if that is asked for.
+    pub(crate) trace: Option<Box<Trace>>,
     /// The vars that refer to it; they follow when it is renamed or merged.
     pub(crate) var_names: Vec<String>,
     /// The number of its shared values; see `sharing.rs`.
@@ -72,7 +77,7 @@ pub(crate) struct Resource {
 
 impl Resource {
     pub(crate) fn new(node: Node) -> Self {
-        Self { node, file: None, var_names: Vec::new(), shared_values: 0 }
+        Self { node, file: None, line: 0, trace: None, var_names: Vec::new(), shared_values: 0 }
     }
 
     /// Whether it was deleted.

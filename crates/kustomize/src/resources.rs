@@ -4,10 +4,12 @@
 //! first use, follows single changes, and is dropped when everything may have changed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::failure::{Failure, Result};
 use crate::id::{IdKey, ResourceId};
 use crate::openapi::Schema;
+use crate::place::Entry;
 use crate::resource::Resource;
 
 /// The objects of a build.
@@ -15,6 +17,8 @@ use crate::resource::Resource;
 pub(crate) struct Resources {
     list: Vec<Resource>,
     index: Option<Index>,
+    /// The entry that is at work on them, if what changes resources is to be remembered.
+    changing: Option<Arc<Entry>>,
 }
 
 /// Positions of resources, by current id, ascending.
@@ -194,6 +198,25 @@ impl Resources {
             index.add(position, resource, schema);
         }
         Some(result)
+    }
+
+    /// Says which entry changes resources from here on; nothing where that is not asked for.
+    pub(crate) fn set_changing(&mut self, entry: Option<Entry>) {
+        self.changing = entry.map(Arc::new);
+    }
+
+    /// The entry that is at work, if what changes resources is to be remembered.
+    pub(crate) fn changing(&self) -> Option<Arc<Entry>> {
+        self.changing.clone()
+    }
+
+    /// Remembers that the entry at work has changed a resource, with a patch of a file if it names one.
+    pub(crate) fn note_change(&mut self, position: usize, file: Option<(&Arc<str>, usize)>) {
+        if let Some(entry) = &self.changing
+            && let Some(resource) = self.list.get_mut(position)
+        {
+            resource.changed_by(entry, file.map(|(file, line)| (Arc::clone(file), line)));
+        }
     }
 
     /// Positions of the resources with this current id.

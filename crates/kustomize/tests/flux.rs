@@ -4,6 +4,8 @@
 //! answered. Larger tables for a longer run, and those with cases out of upstream's own tests, are named by
 //! environment variables.
 
+#[path = "flux/build.rs"]
+mod build;
 #[path = "flux/objects.rs"]
 mod objects;
 #[path = "flux/texts.rs"]

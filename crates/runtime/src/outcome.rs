@@ -3,6 +3,8 @@
 //! A step of a pass returns `Result<T, Stop>`; the whole pass returns `Result<Next, Stop>`. What conditions, events,
 //! logs and metrics say about a [`Stop`] is decided once, in [`crate::pass`].
 
+use sluice_base::place::Place;
+
 use crate::class::ErrorClass;
 use crate::error::ApiError;
 use crate::events::Severity;
@@ -54,15 +56,30 @@ pub enum Retry {
     Never,
 }
 
-/// An object that could not be brought to its desired state.
+/// An object that could not be brought to its desired state, or a file that could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedObject {
-    /// Kind, namespace and name.
-    pub object: String,
+    /// Kind, namespace and name; nothing for a file.
+    pub object: Option<String>,
     /// Who has to fix it.
     pub class: ErrorClass,
     /// What happened to it.
     pub message: String,
+    /// Where it is written, if that is known.
+    pub place: Option<Place>,
+}
+
+/// Where failed objects are written, one in a line: the object, its file and line, and the patch that changed it last.
+pub(crate) fn places(objects: &[FailedObject]) -> Option<String> {
+    let lines = objects.iter().filter_map(|one| {
+        let place = one.place.as_ref()?;
+        Some(match &one.object {
+            Some(object) => format!("{object}: {place}"),
+            None => place.to_string(),
+        })
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Something else has to come first.

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::names::conditions::READY;
 use sluice_api::names::events::{ORIGIN_REVISION, REVISION, severity};
 use sluice_api::names::sluice::conditions::HELD;
-use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES};
+use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES, PLACE};
 use sluice_api::shared::condition::Condition;
 use sluice_api::shared::inventory::Snapshot;
 use tokio::time::Instant;
@@ -34,7 +34,7 @@ use crate::gate::{GateRequest, Moment, Verdict};
 use crate::history::{self, Attempt};
 use crate::key::Key;
 use crate::metrics::names::PHASE_DURATION;
-use crate::outcome::{FailedObject, Stop};
+use crate::outcome::{FailedObject, Stop, places};
 use crate::status::{Written, patch_metadata};
 use crate::store::Change;
 
@@ -247,16 +247,20 @@ impl<'c, K: Kind> Pass<'c, K> {
     }
 }
 
-/// What an event about a failure carries: its class, and that of each object.
+/// What an event about a failure carries: its class, and class and place of each object.
 fn class_metadata(class: Option<ErrorClass>, objects: &[FailedObject]) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     if let Some(class) = class {
         metadata.insert(ERROR_CLASS.to_owned(), class.as_str().to_owned());
     }
-    if !objects.is_empty() {
-        let each = |one: &FailedObject| json!({"object": one.object, "class": one.class.as_str()});
-        let list: Vec<Value> = objects.iter().map(each).collect();
+    let each = |one: &FailedObject| json!({"object": one.object, "class": one.class.as_str()});
+    let named = objects.iter().filter(|one| one.object.is_some());
+    let list: Vec<Value> = named.map(each).collect();
+    if !list.is_empty() {
         metadata.insert(ERROR_CLASSES.to_owned(), Value::from(list).to_string());
+    }
+    if let Some(places) = places(objects) {
+        metadata.insert(PLACE.to_owned(), places);
     }
     metadata
 }

@@ -6,11 +6,13 @@
 //!
 //! The MAC is checked on files ([`Decryptor::check_files`]), because a build splits them into objects.
 
+mod build;
 mod intact;
 mod key_ring;
 mod resource;
 mod sources;
 
+pub use build::BuildDecryption;
 pub use intact::{CheckError, Checked, may_be_sealed};
 pub use key_ring::{AzureVault, Given, Identity, ImportError, KeyRing, Wanted};
 pub use resource::{ResourceError, is_decryption_disabled, is_encrypted};

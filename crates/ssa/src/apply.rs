@@ -13,10 +13,11 @@ use futures::{StreamExt as _, stream};
 use kube::Client;
 use serde_json::Value;
 use sluice_base::clock::Clock;
+use sluice_base::place::Place;
 
 use crate::change::{Action, ChangeSet};
 use crate::discovery::Discovery;
-use crate::failure::{ApiError, ApplyError, Failure, Place};
+use crate::failure::{ApiError, ApplyError, Failure};
 use crate::health::HealthChecks;
 use crate::metadata::Owner;
 use crate::object::ObjectKey;
@@ -252,7 +253,7 @@ impl Applier {
             object: None,
             class: ErrorClass::Health,
             message: error.to_string(),
-            place: None,
+            place: error.objects().iter().find_map(|object| object.place.clone()),
         })
     }
 }

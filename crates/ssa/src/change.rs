@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
+use sluice_base::place::Place;
 
 use crate::contest::Contest;
 use crate::imprint::Imprint;
@@ -59,12 +60,21 @@ pub struct Change {
     pub imprint: Option<(Imprint, u64)>,
     /// The foreign managers that lost fields.
     pub contest: Option<Contest>,
+    /// Where the object is written, if that is known.
+    pub place: Option<Place>,
 }
 
 impl Change {
+    /// The same with the object as the server showed it.
+    #[must_use]
+    pub fn with_state(mut self, state: Value) -> Self {
+        self.state = Some(state);
+        self
+    }
+
     /// A change without further data.
     pub fn new(key: ObjectKey, action: Action) -> Self {
-        Self { key, action, state: None, imprint: None, contest: None }
+        Self { key, action, state: None, imprint: None, contest: None, place: None }
     }
 }
 

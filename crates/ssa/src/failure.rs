@@ -4,6 +4,7 @@ use std::fmt;
 
 use kube::core::Status;
 use sluice_base::causes;
+use sluice_base::place::Place;
 
 use crate::change::ChangeSet;
 use crate::object::ObjectKey;
@@ -152,15 +153,6 @@ impl From<kube::Error> for ApiError {
             other => Self::Transport(causes::joined(&other)),
         }
     }
-}
-
-/// The file and line of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Path in the artifact.
-    pub file: String,
-    /// Line, from one.
-    pub line: Option<usize>,
 }
 
 /// A failure with one object.

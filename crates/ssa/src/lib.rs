@@ -39,7 +39,7 @@ pub use change::{Action, Change, ChangeSet};
 pub use contest::Contest;
 pub use discovery::Discovery;
 pub use drift::{Difference, differences, has_drifted, mask_secrets, render};
-pub use failure::{ApiError, ApplyError, Failure, Place};
+pub use failure::{ApiError, ApplyError, Failure};
 pub use health::{HealthCheckError, HealthChecks, Seen};
 pub use ignore::{IgnoreError, IgnoreRules};
 pub use imprint::{Imprint, digest};

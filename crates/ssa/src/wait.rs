@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value;
+use sluice_base::place::Place;
 use sluice_kstatus::Status;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,6 +29,8 @@ pub struct WaitTarget {
     pub key: ObjectKey,
     /// Its last known state, which saves a request.
     pub state: Option<Value>,
+    /// Where the object is written, if that is known.
+    pub place: Option<Place>,
 }
 
 /// Shows the key only, because the object may be a Secret.
@@ -39,13 +42,13 @@ impl fmt::Debug for WaitTarget {
 
 impl From<&Change> for WaitTarget {
     fn from(change: &Change) -> Self {
-        Self { key: change.key.clone(), state: change.state.clone() }
+        Self { key: change.key.clone(), state: change.state.clone(), place: change.place.clone() }
     }
 }
 
 impl From<ObjectKey> for WaitTarget {
     fn from(key: ObjectKey) -> Self {
-        Self { key, state: None }
+        Self { key, state: None, place: None }
     }
 }
 
@@ -83,6 +86,8 @@ pub struct Unhealthy {
     pub key: ObjectKey,
     /// Its last observed health.
     pub seen: Seen,
+    /// Where it is written, if that is known.
+    pub place: Option<Place>,
 }
 
 /// Why a wait ended without success.
@@ -191,6 +196,7 @@ impl Applier {
                 .map(|(_, (target, seen))| Unhealthy {
                     key: target.key.clone(),
                     seen: seen.clone(),
+                    place: target.place.clone(),
                 })
                 .collect()
         };

@@ -27,6 +27,9 @@ super::names! {
     ERROR_CLASS = "sluice.dev/error-class";
     /// On failure events: the class of each object that failed, as a JSON list.
     ERROR_CLASSES = "sluice.dev/error-classes";
+    /// On the same events: where the objects that failed are written, one in a line: object, file, line, and the
+    /// patch that changed it last.
+    PLACE = "sluice.dev/place";
 }
 
 /// The label that adds an object to a component of a topology.

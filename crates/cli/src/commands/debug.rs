@@ -1,6 +1,6 @@
 //! `sluice debug`: what a controller works with, laid open.
 
-pub(crate) mod variables;
+mod variables;
 
 use clap::Subcommand;
 use serde_json::{Value, json};

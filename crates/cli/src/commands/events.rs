@@ -7,6 +7,7 @@ use futures::stream::{SelectAll, StreamExt as _, TryStreamExt as _};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::discovery::ApiResource;
 use serde_json::{Value, json};
+use sluice_api::names::sluice::PLACE;
 use sluice_base::time;
 
 use super::get::drop_bookkeeping;
@@ -166,7 +167,12 @@ fn is_wanted(event: &Value, arguments: &Arguments) -> bool {
 fn row(event: &Value, with_namespace: bool) -> Vec<String> {
     let text = |path| text_at(event, path).to_owned();
     let object = format!("{}/{}", text("/involvedObject/kind"), text("/involvedObject/name"));
-    let mut row = vec![last_seen(event), text("/type"), text("/reason"), object, text("/message")];
+    let mut message = text("/message");
+    let annotations = event.pointer("/metadata/annotations");
+    if let Some(places) = annotations.and_then(|all| all.get(PLACE)).and_then(Value::as_str) {
+        message = format!("{} ({})", message.trim_end(), places.replace('\n', "; "));
+    }
+    let mut row = vec![last_seen(event), text("/type"), text("/reason"), object, message];
     if with_namespace {
         row.insert(0, text("/metadata/namespace"));
     }

@@ -65,6 +65,7 @@ async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Va
             "ready": is_ready && is_current,
             "errorClass": classes.of(&object),
             "errors": classes.each(&object),
+            "places": classes.places(&object).map(|places| places.lines().collect::<Vec<_>>()),
             "conditions": conditions,
         },
         "history": object.pointer("/status/history").cloned().unwrap_or_else(|| json!([])),

@@ -8,11 +8,10 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use sluice_controllers::bases::Bases;
-use sluice_kustomize::{Build, LoadRestrictor, Options, Reorder};
+use sluice_kustomize::{Answers, Build, LoadRestrictor, Options, Reorder, step};
 use sluice_source::network::HostPattern;
 
-use crate::egress::with_bases;
+use crate::egress::with_remote_bases;
 use crate::outcome::{Failure, Outcome};
 use crate::session;
 pub(crate) use disk::Disk;
@@ -135,10 +134,8 @@ fn build(arguments: &BuildArguments) -> Result<Outcome, Failure> {
     };
     let root = root(&here, &arguments.dir);
     let disk = Disk::default();
-    let build = |bases: &Bases| {
-        sluice_kustomize::build(&disk, &root, &Options { remote: Some(bases), ..options })
-    };
-    match session::without_cluster(with_bases(&arguments.allow_content_hosts, build))? {
+    let build = |answers: &Answers| step(&disk, &root, &options, answers);
+    match session::without_cluster(with_remote_bases(&arguments.allow_content_hosts, build))? {
         Ok(build) => {
             report::warnings(build.warnings(), &here);
             write(&build, arguments.output.as_deref())?;

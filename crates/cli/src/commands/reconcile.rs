@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use sluice_api::names::annotations::{FORCE_AT, REQUESTED_AT, RESET_AT};
 
+use crate::error_class::Classes;
 use crate::globals::Globals;
 use crate::kinds::{self, Kind, Reconcile, Target, What, condition, text_at};
 use crate::outcome::{Failure, Outcome};
@@ -80,7 +81,12 @@ async fn reconcile(
     if text_at(ready, "/status") != "True" {
         let message = text_at(ready, "/message");
         let quoted = if has_source(kind) { message.to_owned() } else { format!("'{message}'") };
-        return Err(Failure::flux(format!("{} reconciliation failed: {quoted}", kind.name())));
+        let failure = Failure::flux(format!("{} reconciliation failed: {quoted}", kind.name()));
+        let classes = Classes::read(session, Some(namespace), [&object]).await;
+        return Err(match classes.places(&object) {
+            Some(places) => failure.hint(places),
+            None => failure,
+        });
     }
     tell::success(&(kind.success)(&object));
     Ok(())

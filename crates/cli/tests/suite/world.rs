@@ -96,8 +96,23 @@ async fn fill(client: &Client, name: &str) {
     let objects = sluice_yaml::documents_to_json(with_ages(&text).as_bytes(), Duplicates::Reject);
     for object in objects.expect("the cluster's objects are YAML").iter().filter(|o| o.is_object())
     {
-        create(client, object).await;
+        let mut object = object.clone();
+        if object.pointer("/involvedObject/uid") == Some(&json!("?")) {
+            object["involvedObject"]["uid"] = uid(client, &object["involvedObject"]).await;
+        }
+        create(client, &object).await;
     }
+}
+
+/// The uid of an object that an event is about.
+async fn uid(client: &Client, about: &Value) -> Value {
+    let text = |field: &str| about[field].as_str().unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    let kind = GroupVersionKind::gvk(group, version, text("kind"));
+    let (resource, _) = pinned_kind(client, &kind).await.expect("its kind is served");
+    let api: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), text("namespace"), &resource);
+    json!(api.get(text("name")).await.expect("it was made before").metadata.uid)
 }
 
 /// `{{ago 26h}}` is that long ago, so that ages in tables do not depend on the day.

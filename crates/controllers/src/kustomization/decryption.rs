@@ -1,4 +1,4 @@
-//! What a Kustomization decrypts with: the keys of its Secret, or who its service account is.
+//! The keys that a Kustomization decrypts with: those of its Secret, or the identity of its service account.
 
 use std::sync::Arc;
 
@@ -7,9 +7,11 @@ use kube::Api;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::reasons::BUILD_FAILED;
 use sluice_api::names::sluice::SOPS_MAC;
+use sluice_kustomize::Answers;
 use sluice_runtime::key::Key;
 use sluice_runtime::outcome::Stop;
-use sluice_secrets::flux::{Decryptor, Finding, ImportError, KeyRing, OnBrokenMac};
+use sluice_secrets::flux::{BuildDecryption, Finding, ImportError, KeyRing, OnBrokenMac};
+use sluice_secrets::{MasterKey, Redacted};
 use sluice_ssa::ErrorClass;
 
 use super::failures::build_failed;
@@ -61,15 +63,19 @@ impl Decryption {
         Ok(Some(Arc::new(Self { ring, on_broken_mac, identity })))
     }
 
-    /// Decrypts with the keys that are known by now.
-    pub(super) fn decryptor(&self) -> Decryptor<'_> {
-        Decryptor::new(&self.ring, self.on_broken_mac)
+    /// Decryption for one run of a build, with the answers of key services so far.
+    pub(super) fn run<'a>(&'a self, answers: &'a Answers) -> BuildDecryption<'a> {
+        BuildDecryption::new(&self.ring, answers, self.on_broken_mac)
     }
 
-    /// Asks keys far away; gives whether another try is worth it.
-    pub(super) async fn ask(&self, context: &Context) -> bool {
+    /// Asks the key service of a master key for a data key.
+    pub(super) async fn ask(
+        &self,
+        context: &Context,
+        key: &MasterKey,
+    ) -> Result<Redacted<Vec<u8>>, String> {
         let controller = context.clouds.controller();
-        self.ring.ask(&controller.asking(), &self.identity).await
+        self.ring.ask(key, &controller.asking(), &self.identity).await
     }
 }
 

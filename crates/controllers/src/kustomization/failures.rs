@@ -1,8 +1,10 @@
 //! How passes over Kustomizations fail.
 
-use sluice_api::names::reasons::{BUILD_FAILED, INVALID_CEL_EXPRESSION};
+use sluice_api::names::reasons::{BUILD_FAILED, HEALTH_CHECK_FAILED, INVALID_CEL_EXPRESSION};
+use sluice_base::place::Place;
 use sluice_runtime::class::ErrorClass;
 use sluice_runtime::outcome::{FailedObject, Failure, Stop};
+use sluice_ssa::Unhealthy;
 
 /// In front of errors that no retry fixes.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -27,10 +29,41 @@ pub(super) fn objects_failed(
     message: String,
     failures: &[sluice_ssa::Failure],
 ) -> Stop {
-    let named = failures.iter().filter_map(|failure| {
-        let object = failure.object.as_ref()?.to_string();
-        Some(FailedObject { object, class: failure.class, message: failure.message.clone() })
+    let known = failures.iter().filter(|it| it.object.is_some() || it.place.is_some());
+    let objects = known.take(MOST_OBJECTS).map(|failure| FailedObject {
+        object: failure.object.as_ref().map(ToString::to_string),
+        class: failure.class,
+        message: failure.message.clone(),
+        place: failure.place.clone(),
     });
-    let objects = named.take(MOST_OBJECTS).collect();
-    Failure { objects, ..Failure::new(class, reason, message) }.into()
+    Failure { objects: objects.collect(), ..Failure::new(class, reason, message) }.into()
+}
+
+/// Files could not be built.
+pub(super) fn places_failed(
+    class: ErrorClass,
+    reason: &str,
+    message: String,
+    places: Vec<Place>,
+) -> Stop {
+    let objects = places.into_iter().take(MOST_OBJECTS).map(|place| FailedObject {
+        object: None,
+        class,
+        message: String::new(),
+        place: Some(place),
+    });
+    Failure { objects: objects.collect(), ..Failure::new(class, reason, message) }.into()
+}
+
+/// Objects did not become healthy.
+pub(super) fn unhealthy(message: String, objects: &[Unhealthy]) -> Stop {
+    let class = ErrorClass::Health;
+    let objects = objects.iter().take(MOST_OBJECTS).map(|unhealthy| FailedObject {
+        object: Some(unhealthy.key.to_string()),
+        class,
+        message: format!("status: '{}'", unhealthy.seen.status),
+        place: unhealthy.place.clone(),
+    });
+    let failure = Failure::new(class, HEALTH_CHECK_FAILED, message);
+    Failure { objects: objects.collect(), ..failure }.into()
 }

@@ -16,6 +16,7 @@ use sluice_ssa::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::failures::unhealthy;
 use super::reconcile::{Progress, go_duration};
 use super::{Kustomizations, Pass, source_text, timing};
 
@@ -86,7 +87,7 @@ impl Kustomizations {
                 let message = error.to_string();
                 pass.conditions.set(HEALTHY, ConditionStatus::False, HEALTH_CHECK_FAILED, &message);
                 let message = format!("health check failed after {took}: {message}");
-                Err(Stop::failed(HEALTH_CHECK_FAILED, message))
+                Err(unhealthy(message, error.objects()))
             }
         }
     }
@@ -118,7 +119,10 @@ fn targets(pass: &Pass<'_>, changes: &ChangeSet) -> Vec<WaitTarget> {
                     "kind": check.kind,
                     "metadata": {"name": check.name, "namespace": check.namespace},
                 });
-                WaitTarget::from(ObjectKey::of(&object))
+                let key = ObjectKey::of(&object);
+                let applied = changes.entries.iter().find(|change| change.key.id == key.id);
+                let place = applied.and_then(|change| change.place.clone());
+                WaitTarget { place, ..WaitTarget::from(key) }
             })
             .collect()
     };

@@ -34,6 +34,7 @@ mod network;
 mod oci;
 mod oci_verification;
 mod operating;
+mod places;
 mod removal;
 mod repositories;
 mod restarting;

@@ -43,11 +43,15 @@ pub(super) fn absorb(to: &mut Resources, mut made: Resource, schema: &Schema) ->
     };
     let Some(old) = to.get(index) else { return Ok(()) };
     match behavior.as_str() {
-        "replace" => take_over_metadata(&mut made, old)?,
+        "replace" => {
+            take_over_metadata(&mut made, old)?;
+            made.replaces(old);
+        }
         "merge" => {
             let origin = Origin::of(old)?;
             take_over_metadata(&mut made, old)?;
             merge_data(&mut made, old)?;
+            made.replaces(old);
             if let Some(origin) = origin {
                 origin.set_on(&mut made)?;
             }

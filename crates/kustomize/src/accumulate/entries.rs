@@ -79,6 +79,12 @@ impl<'t> Target<'t> {
                 origin.note_on(resource)?;
             }
         }
+        if session.places && !self.loader.is_own_tree() {
+            let repository = self.loader.repository();
+            for resource in resources.iter_mut_keeping_ids() {
+                resource.read_from(repository.as_ref());
+            }
+        }
         if session.crd_merge_keys {
             for resource in resources.iter().filter(|it| it.kind() == "CustomResourceDefinition") {
                 session.schema.add_crd(&resource.node);

@@ -24,6 +24,9 @@ impl Target<'_> {
                 if let Some(origin) = origin {
                     origin.set_where_missing(&mut made)?;
                 }
+                if let Some(entry) = self.entry(field, index, session) {
+                    made.made_by(entry);
+                }
                 absorb::absorb(&mut to.resources, made, &session.schema)
                     .map_err(|failure| failure.wrapped("merging from generator"))
             });

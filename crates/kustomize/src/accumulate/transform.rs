@@ -30,7 +30,10 @@ impl Target<'_> {
         }
         for step in steps {
             let Step { transformer, origin, times, field, index } = step;
-            transformer.transform(&mut to.resources, &session.schema).map_err(|failure| {
+            to.resources.set_changing(self.entry(field, index, session));
+            let transformed = transformer.transform(&mut to.resources, &session.schema);
+            to.resources.set_changing(None);
+            transformed.map_err(|failure| {
                 let index = index.map(|index| index.to_string());
                 let path: Vec<&str> = std::iter::once(field).chain(index.as_deref()).collect();
                 self.kustomization.place(failure, &path)

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use sluice_base::place::Place;
 use sluice_yaml::{Node, from_json};
 
 use crate::failure::{Diagnostic, Failure, Gathered, Result};
 use crate::id::{CLUSTER_SCOPED, ResourceId};
 use crate::openapi::Schema;
+use crate::place::EntryPlaces;
 use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 
@@ -27,6 +29,7 @@ pub struct Build {
 struct BuiltObject {
     content: Content,
     id: ResourceId,
+    place: Option<Place>,
 }
 
 /// An object in its cheapest form: most are printed directly from their tree, and only those that kustomize's conversion
@@ -68,17 +71,24 @@ pub(super) struct Keeps {
     pub(super) changes: bool,
 }
 
+/// How resources become objects.
+#[derive(Clone, Copy)]
+pub(super) struct Making<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) keeps: Keeps,
+    pub(super) places: Option<&'m dyn EntryPlaces>,
+}
+
 impl Build {
     pub(super) fn of(
         resources: Resources,
-        schema: &Schema,
-        keeps: Keeps,
+        making: Making<'_>,
         threads: usize,
         warnings: Vec<Diagnostic>,
     ) -> Result<Self> {
         let mut list = resources.into_list();
         let made = share(&mut list, threads, |part| {
-            let objects = part.iter_mut().map(|resource| object(resource, schema, keeps));
+            let objects = part.iter_mut().map(|resource| object(resource, &making));
             objects.collect::<Vec<_>>()
         });
         let mut wrong = Gathered::default();
@@ -116,12 +126,18 @@ impl Build {
         self.objects.into_iter().map(|object| object.content.into_value()).collect()
     }
 
+    /// The objects, in order, each with the place that it is written at, if the build was asked for places.
+    pub fn into_placed_objects(self) -> Vec<(Value, Option<Place>)> {
+        let objects = self.objects.into_iter();
+        objects.map(|object| (object.content.into_value(), object.place)).collect()
+    }
+
     /// One file for each object, with kustomize's names: kind and name, and the namespace if there are several.
     pub fn to_files(&self) -> BTreeMap<String, String> {
         let ids = self.objects.iter().map(|object| object.id.effective_namespace());
         let namespaces: BTreeSet<&str> = ids.filter(|name| *name != CLUSTER_SCOPED).collect();
         let mut files = BTreeMap::new();
-        for BuiltObject { content, id } in &self.objects {
+        for BuiltObject { content, id, .. } in &self.objects {
             let namespace = id.effective_namespace();
             let is_told = namespaces.len() > 1 && namespace != CLUSTER_SCOPED;
             let parts = [
@@ -145,12 +161,13 @@ impl Build {
 }
 
 /// Converts a resource to an object.
-fn object(resource: &mut Resource, schema: &Schema, keeps: Keeps) -> Result<BuiltObject> {
-    strip(resource, keeps)?;
-    let id = resource.id(schema);
+fn object(resource: &mut Resource, making: &Making<'_>) -> Result<BuiltObject> {
+    strip(resource, making.keeps)?;
+    let id = resource.id(making.schema);
+    let place = making.places.and_then(|entries| resource.place(entries));
     let node = std::mem::take(&mut resource.node);
     if node.is_ordinary() {
-        return Ok(BuiltObject { content: Content::Tree(node), id });
+        return Ok(BuiltObject { content: Content::Tree(node), id, place });
     }
     let value = node.marshal_json().map_err(|error| {
         let failure = Failure::from(error).about(Resource::describe(&node));
@@ -159,7 +176,7 @@ fn object(resource: &mut Resource, schema: &Schema, keeps: Keeps) -> Result<Buil
             None => failure,
         }
     })?;
-    Ok(BuiltObject { content: Content::Value(value), id })
+    Ok(BuiltObject { content: Content::Value(value), id, place })
 }
 
 /// Removes build annotations, and annotations that were not requested.

@@ -4,23 +4,25 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::loader::{Remote, RemoteError, Repository};
+use sluice_base::need::RepositoryRef;
+
+use crate::loader::{Fetched, Remote};
 use crate::tree::{Entry, FileTree, TreeError};
 
 /// The files that were read and are worth noting, by where they come from.
-pub struct ReadLog {
+pub(super) struct ReadLog {
     is_noted: fn(&[u8]) -> bool,
     files: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
 impl ReadLog {
     /// An empty log; only files of which this is true are noted.
-    pub fn new(is_noted: fn(&[u8]) -> bool) -> Self {
+    pub(super) fn new(is_noted: fn(&[u8]) -> bool) -> Self {
         Self { is_noted, files: Mutex::default() }
     }
 
     /// The files with their content.
-    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -33,14 +35,14 @@ impl ReadLog {
 }
 
 /// A tree the reads of which are noted.
-pub struct LoggedTree<'t> {
+pub(super) struct LoggedTree<'t> {
     tree: &'t dyn FileTree,
     log: &'t ReadLog,
 }
 
 impl<'t> LoggedTree<'t> {
     /// Notes what is read of a tree.
-    pub const fn new(tree: &'t dyn FileTree, log: &'t ReadLog) -> Self {
+    pub(super) const fn new(tree: &'t dyn FileTree, log: &'t ReadLog) -> Self {
         Self { tree, log }
     }
 }
@@ -66,29 +68,31 @@ impl FileTree for LoggedTree<'_> {
 }
 
 /// Remote bases the reads of which are noted.
-pub struct LoggedRemote<'r> {
+pub(super) struct LoggedRemote<'r> {
     remote: &'r dyn Remote,
     log: Arc<ReadLog>,
 }
 
 impl<'r> LoggedRemote<'r> {
     /// Notes what is read of remote bases.
-    pub const fn new(remote: &'r dyn Remote, log: Arc<ReadLog>) -> Self {
+    pub(super) const fn new(remote: &'r dyn Remote, log: Arc<ReadLog>) -> Self {
         Self { remote, log }
     }
 }
 
 impl Remote for LoggedRemote<'_> {
-    fn file(&self, url: &str) -> Result<Vec<u8>, RemoteError> {
-        let content = self.remote.file(url)?;
-        self.log.note(|| url.to_owned(), &content);
-        Ok(content)
+    fn file(&self, url: &str) -> Fetched<Vec<u8>> {
+        let fetched = self.remote.file(url)?;
+        if let Ok(content) = &fetched {
+            self.log.note(|| url.to_owned(), content);
+        }
+        Some(fetched)
     }
 
-    fn repository(&self, repository: &Repository) -> Result<Arc<dyn FileTree + Send>, RemoteError> {
-        let tree = self.remote.repository(repository)?;
+    fn repository(&self, repository: &RepositoryRef) -> Fetched<Arc<dyn FileTree + Send>> {
+        let fetched = self.remote.repository(repository)?;
         let (url, log) = (repository.url.clone(), Arc::clone(&self.log));
-        Ok(Arc::new(LoggedRepository { tree, url, log }))
+        Some(fetched.map(|tree| Arc::new(LoggedRepository { tree, url, log }) as _))
     }
 }
 

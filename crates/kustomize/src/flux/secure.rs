@@ -6,10 +6,13 @@
 
 use std::borrow::Cow;
 
-use crate::build::{Build, Options, Reorder, build};
+use sluice_base::need::Step;
+
+use crate::build::{Build, Options, Reorder, build, step};
 use crate::failure::Failure;
 use crate::loader::path::{clean, is_within, parent};
 use crate::loader::{LoadRestrictor, Remote, RemoteFiles};
+use crate::place::EntryPlaces;
 use crate::tree::{Entry, FileTree, TreeError};
 
 /// The part of a tree that lies in or below a root.
@@ -67,21 +70,25 @@ impl FileTree for SecureTree<'_> {
 /// Builds a directory as Flux does: in the order of the files, and with no restriction but the tree's.
 /// `tree` is a [`SecureTree`] or lies over one. `remote` is absent under `--no-remote-bases`. Flux takes URLs
 /// wherever a file is named ([`RemoteFiles::Everywhere`]).
-pub fn secure_build(
+pub(super) fn secure_build(
     tree: &dyn FileTree,
     directory: &str,
     remote: Option<&dyn Remote>,
     remote_files: RemoteFiles,
-) -> Result<Build, Failure> {
+    places: &dyn EntryPlaces,
+) -> Result<Step<Build>, Failure> {
     let options = Options {
         reorder: Reorder::None,
         load_restrictor: LoadRestrictor::None,
         keep_recorded_schema: true,
-        remote,
         remote_files,
+        places: Some(places),
         ..Options::default()
     };
-    build(tree, directory, &options)
+    match remote {
+        Some(remote) => step(tree, directory, &options, remote),
+        None => build(tree, directory, &options).map(Step::Done),
+    }
 }
 
 #[cfg(test)]

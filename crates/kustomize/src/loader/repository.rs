@@ -1,23 +1,34 @@
 //! Paths that refer to a Git repository and a directory in it.
 
+use sluice_base::need::RepositoryRef;
+
 /// A directory of a Git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repository {
+pub(crate) struct Repository {
     /// The URL to clone.
-    pub url: String,
+    pub(crate) url: String,
     /// The directory, relative to the root.
-    pub path: String,
+    pub(crate) path: String,
     /// The branch, tag or commit; the default branch if empty.
-    pub reference: String,
+    pub(crate) reference: String,
     /// Whether to clone submodules.
-    pub submodules: bool,
+    pub(crate) submodules: bool,
     /// The path as it was written.
-    pub written: String,
+    pub(crate) written: String,
 }
 
 const SCHEMES: [&str; 4] = ["ssh://", "https://", "http://", "file://"];
 
 impl Repository {
+    /// What has to be cloned for it, whatever the directory in it.
+    pub(super) fn reference(&self) -> RepositoryRef {
+        RepositoryRef {
+            url: self.url.clone(),
+            reference: self.reference.clone(),
+            submodules: self.submodules,
+        }
+    }
+
     /// Parses a path; `None` if it is not a repository, and so a path of the file tree.
     pub(crate) fn parse(written: &str) -> Option<Self> {
         if written.starts_with('/') {

@@ -111,24 +111,28 @@ impl Images {
         Self::new(vec![image], specs.into())
     }
 
-    /// Applies all images to one reference, as often as kustomize visits it.
-    fn set(&self, node: &mut Node, times: usize) -> Result<()> {
+    /// Applies all images to one reference, as often as kustomize visits it; returns whether one matched.
+    fn set(&self, node: &mut Node, times: usize) -> Result<bool> {
         access::expect(node, Kind::Scalar)?;
+        let mut is_changed = false;
         for (image, pattern) in &self.images {
             for _ in 0..times {
                 let reference = node.as_text().unwrap_or_default();
                 if pattern.is_match(reference) {
                     let changed = image.change(reference);
                     access::set_scalar(node, access::untagged(changed))?;
+                    is_changed = true;
                 }
             }
         }
-        Ok(())
+        Ok(is_changed)
     }
 
-    fn change(&self, resource: &mut Resource, specs: &mut SpecsByKind<'_>) -> Result<()> {
+    /// Changes the references of a resource; gives whether there was one to change.
+    fn change(&self, resource: &mut Resource, specs: &mut SpecsByKind<'_>) -> Result<bool> {
+        let mut is_changed = false;
         if resource.kind() == "CustomResourceDefinition" {
-            return Ok(());
+            return Ok(is_changed);
         }
         let mut in_table = HashSet::new();
         specs.apply(&mut resource.node, None, &mut |node| {
@@ -137,17 +141,19 @@ impl Images {
         })?;
         visit_containers(&mut resource.node, &mut |node| {
             let times = if in_table.remove(&std::ptr::from_ref(node).addr()) { 2 } else { 1 };
-            self.set(node, times)
+            is_changed |= self.set(node, times)?;
+            Ok(())
         })?;
         if in_table.is_empty() {
-            return Ok(());
+            return Ok(is_changed);
         }
         specs.apply(&mut resource.node, None, &mut |node| {
             if in_table.contains(&std::ptr::from_ref(node).addr()) {
-                self.set(node, 1)?;
+                is_changed |= self.set(node, 1)?;
             }
             Ok(())
-        })
+        })?;
+        Ok(is_changed)
     }
 }
 
@@ -180,8 +186,12 @@ fn visit_containers(node: &mut Node, set: &mut dyn FnMut(&mut Node) -> Result<()
 impl Transformer for Images {
     fn transform(&self, resources: &mut Resources, _: &Schema) -> Result<()> {
         let mut specs = SpecsByKind::new(self.specs.iter());
+        let changing = resources.changing();
         for resource in resources.iter_mut_keeping_ids().filter(|resource| !resource.is_empty()) {
-            self.change(resource, &mut specs)?;
+            let is_changed = self.change(resource, &mut specs)?;
+            if let Some(entry) = changing.as_ref().filter(|_| is_changed) {
+                resource.changed_by(entry, None);
+            }
         }
         Ok(())
     }

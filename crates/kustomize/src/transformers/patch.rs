@@ -4,6 +4,8 @@
 mod json;
 mod strategic;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Load, Transformer};
@@ -87,9 +89,9 @@ impl Patch {
             Some(file) => failure.in_file(file),
             None => failure,
         };
-        let named = file.as_deref().map(Into::into);
-        let strategic = read_resources(text, named);
-        let operations = json::Operations::read(text);
+        let named: Option<Arc<str>> = file.as_deref().map(Into::into);
+        let strategic = read_resources(text, named.clone());
+        let operations = json::Operations::read(text, named);
         let sort = match (strategic, operations) {
             (Ok(patches), Ok(operations)) if !patches.is_empty() && !operations.is_empty() => {
                 return Err(place(Failure::new(format!(

@@ -210,6 +210,7 @@ impl Transformer for Replacements {
         if self.list.is_empty() {
             return Ok(());
         }
+        let changing = resources.changing();
         let list = resources.list_mut();
         let mut ids = Ids::of(list);
         for replacement in &self.list {
@@ -227,7 +228,7 @@ impl Transformer for Replacements {
             };
             let mut value = Copied::of(replacement, list, &ids)?;
             for target in targets {
-                target.apply(list, &mut ids, &mut value)?;
+                target.apply(list, &mut ids, &mut value, changing.as_ref())?;
             }
         }
         resources.drop_empty();

@@ -73,6 +73,7 @@ impl Transformer for Replicas {
                     Some(Creation::INTEGER),
                     &mut |node| access::set_scalar(node, Node::scalar("!!int", count.as_str())),
                 )?;
+                resources.note_change(*position, None);
             }
         }
         if is_found {

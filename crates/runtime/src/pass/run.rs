@@ -18,7 +18,7 @@ use crate::events::Severity;
 use crate::gate::Hold;
 use crate::key::Key;
 use crate::metrics::names::{FAILURES, RECONCILE_DURATION, SUSPENDED};
-use crate::outcome::{Failure, Retry, Stop, Waiting};
+use crate::outcome::{Failure, Retry, Stop, Waiting, places};
 use crate::queue::Next;
 
 /// A controller of one kind: what differs between kinds in a pass.
@@ -230,12 +230,15 @@ impl<K: Kind> Pass<'_, K> {
         controller.mark_failed(&mut self.conditions, failure);
         let revision = (!self.revision.is_empty()).then_some(self.revision.as_str());
         for one in &failure.objects {
-            let (resource, class, error) = (&one.object, one.class.as_str(), &one.message);
-            error!(object = %self.key, revision, resource, errorClass = class, error, "Object failed");
+            let Some(resource) = &one.object else { continue };
+            let (class, error) = (one.class.as_str(), &one.message);
+            let place = one.place.as_ref().map(ToString::to_string);
+            error!(object = %self.key, revision, resource, errorClass = class, place, error, "Object failed");
         }
+        let place = places(&failure.objects);
         let (class, reason) = (failure.class.as_str(), &failure.reason);
         let message = failure.event.as_ref().unwrap_or(&failure.message);
-        error!(object = %self.key, revision, errorClass = class, error = message, reason, "Reconciliation failed");
+        error!(object = %self.key, revision, errorClass = class, place, error = message, reason, "Reconciliation failed");
         let metadata = class_metadata(Some(failure.class), &failure.objects);
         self.event_with(Severity::Error, reason, message, metadata);
         match failure.retry {

@@ -1,9 +1,9 @@
 //! The keys of a decryption Secret, and of identities that need no Secret.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use sluice_base::redacted::Redacted;
 use sluice_cloud::Asking;
@@ -74,16 +74,6 @@ pub struct KeyRing {
     azure: Option<AzureCredentials>,
     /// Cached results of local keys: a document is both checked and decrypted, and others have the same key.
     near: Mutex<BTreeMap<MasterKey, Result<DataKey, String>>>,
-    far: Mutex<Far>,
-}
-
-/// Remote keys.
-#[derive(Default)]
-struct Far {
-    /// Keys that are needed and have not been asked yet.
-    needed: BTreeSet<MasterKey>,
-    /// The results of those that were asked.
-    answers: BTreeMap<MasterKey, Result<DataKey, String>>,
 }
 
 impl std::fmt::Debug for KeyRing {
@@ -126,23 +116,9 @@ impl KeyRing {
         result.map_err(|reason| ImportError { entry: entry.to_owned(), reason })
     }
 
-    /// Asks the remote keys that are needed; returns whether there were any, so that decryption should be repeated.
-    /// Results are cached, including failures.
-    pub async fn ask(&self, asking: &Asking<'_>, identity: &dyn Identity) -> bool {
-        let needed = std::mem::take(&mut self.far().needed);
-        let is_any = !needed.is_empty();
-        for key in needed {
-            let answer = self.ask_one(&key, asking, identity).await;
-            self.far().answers.insert(key, answer);
-        }
-        is_any
-    }
-
-    fn far(&self) -> MutexGuard<'_, Far> {
-        self.far.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn ask_one(
+    /// Asks the key service of a master key for the data key, with the credentials of the Secret or else with
+    /// those of an identity.
+    pub async fn ask(
         &self,
         key: &MasterKey,
         asking: &Asking<'_>,
@@ -209,11 +185,6 @@ impl KeyService for KeyRing {
             });
             return Ok(answer.clone()?);
         }
-        let mut far = self.far();
-        if let Some(answer) = far.answers.get(key) {
-            return Ok(answer.clone()?);
-        }
-        far.needed.insert(key.clone());
         Err(NoKey::Unasked)
     }
 }
@@ -226,9 +197,12 @@ mod tests {
     use sluice_cloud::aws::AwsKeys;
     use sluice_cloud::{Answer, Asking, Environment, Http};
 
+    use sluice_base::need::Need;
+    use sluice_kustomize::Answers;
+    use sluice_kustomize::flux::{Decryption as _, Undecrypted};
+
     use super::{Given, Identity, KeyRing, Wanted};
-    use crate::document::decrypt_document;
-    use crate::formats::Format;
+    use crate::flux::{BuildDecryption, OnBrokenMac};
     use crate::testing::{at_once, seal};
 
     /// A Vault with the same key for everything.
@@ -280,24 +254,36 @@ mod tests {
         let environment = Environment::default();
         let asking = Asking { http: &Vault, environment: &environment, now };
         let ring = KeyRing::default();
+        // Decrypts with the answers so far; what is missing is asked, and then it is tried again.
+        let step = |text: &str, answers: &mut Answers| {
+            let mut object = serde_json::from_str(text).expect("JSON");
+            let mut run = BuildDecryption::new(&ring, answers, OnBrokenMac::Report);
+            let needs = match run.object(&mut object) {
+                Err(Undecrypted::Needs(needs)) => needs,
+                done => return Some(done.map(|()| object)),
+            };
+            for need in needs {
+                let Need::DataKey(key) = need else { panic!("{need:?} is no data key") };
+                let answer = at_once(ring.ask(&key, &asking, &Known));
+                assert!(answers.data_keys.insert(key, answer).is_none(), "asked once");
+            }
+            None
+        };
         let text = document(&["https://other.test", "https://vault.test"]);
-        let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
-        // One key after the other: a key that is not needed is not asked.
-        for _ in 0..2 {
-            let error = attempt().expect_err("nobody was asked");
-            assert!(error.is_unasked());
-            assert!(at_once(ring.ask(&asking, &Known)));
-        }
-        let plain = attempt().expect("the second gave the key").emit(Format::Json).expect("JSON");
-        assert!(String::from_utf8_lossy(plain.expose()).contains("plain"));
-        assert!(!at_once(ring.ask(&asking, &Known)), "there is nothing left to ask");
+        let mut answers = Answers::default();
+        // One key after the other: the second is not asked where the first is enough.
+        assert_eq!(step(&text, &mut answers), None);
+        assert_eq!(answers.data_keys.len(), 1);
+        assert_eq!(step(&text, &mut answers), None);
+        let plain = step(&text, &mut answers).expect("all is answered").expect("it is decrypted");
+        assert_eq!(plain["a"], "plain");
 
-        let ring = KeyRing::default();
         let text = document(&["https://other.test"]);
-        let attempt = || decrypt_document(text.as_bytes(), Format::Json, &ring);
-        assert!(attempt().expect_err("nobody was asked").is_unasked());
-        at_once(ring.ask(&asking, &Known));
-        let error = attempt().expect_err("nobody knows it").to_string();
+        let mut answers = Answers::default();
+        assert_eq!(step(&text, &mut answers), None);
+        let Some(Err(Undecrypted::Failed(error))) = step(&text, &mut answers) else {
+            panic!("the Vault is not known");
+        };
         assert!(error.contains("- | nobody for Vault(\"https://other.test\")"), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use sluice_base::place::Place;
 
 use super::{Applier, ApplyOptions, Defined, Desired, Pending};
 use crate::change::{Action, Change};
@@ -37,6 +38,15 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
+    /// The same with the place where the object is written.
+    fn at(mut self, place: Option<Place>) -> Self {
+        match &mut self {
+            Self::Done(change) => change.place = place,
+            Self::Write(pending) => pending.place = place,
+        }
+        self
+    }
+
     /// Group and kind.
     pub(super) fn kind(&self) -> (String, String) {
         let id = match self {
@@ -58,9 +68,10 @@ impl Applier {
         let Desired { mut object, place } = desired;
         drop_invalid_bundle(&mut object);
         let key = ObjectKey::of(&object);
-        self.look_at(key, object, options, mode, defined)
-            .await
-            .map_err(|failure| Failure { place, ..failure })
+        match self.look_at(key, object, options, mode, defined).await {
+            Ok(verdict) => Ok(verdict.at(place)),
+            Err(failure) => Err(Failure { place, ..failure }),
+        }
     }
 
     async fn look_at(
@@ -138,6 +149,7 @@ impl Applier {
             cleanup,
             digest,
             contest,
+            place: None,
         })))
     }
 

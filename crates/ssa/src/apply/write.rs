@@ -1,6 +1,7 @@
 //! Writes one object: cleans up or deletes it, then applies it.
 
 use serde_json::Value;
+use sluice_base::place::Place;
 
 use super::check::without_managed_fields;
 use super::{Applier, ApplyOptions};
@@ -27,6 +28,8 @@ pub(super) struct Pending {
     pub(super) digest: Option<u64>,
     /// The foreign managers that lose fields.
     pub(super) contest: Option<Contest>,
+    /// Where the object is written.
+    pub(super) place: Option<Place>,
 }
 
 impl Pending {
@@ -38,8 +41,7 @@ impl Pending {
         digest: Option<u64>,
     ) -> Self {
         let key = ObjectKey::of(&merged);
-        let merged = Some(merged);
-        Self { key, resource, payload, live: None, merged, cleanup: None, digest, contest: None }
+        Self { merged: Some(merged), ..Self::recreate(key, resource, payload, None, digest) }
     }
 
     /// An object that is deleted and created again.
@@ -50,7 +52,17 @@ impl Pending {
         live: Option<Value>,
         digest: Option<u64>,
     ) -> Self {
-        Self { key, resource, payload, live, merged: None, cleanup: None, digest, contest: None }
+        Self {
+            key,
+            resource,
+            payload,
+            live,
+            merged: None,
+            cleanup: None,
+            digest,
+            contest: None,
+            place: None,
+        }
     }
 }
 
@@ -60,8 +72,21 @@ impl Applier {
         pending: Pending,
         options: &ApplyOptions,
     ) -> Result<Change, Failure> {
-        let Pending { key, resource, mut payload, mut live, merged, cleanup, digest, contest } =
-            pending;
+        let place = pending.place.clone();
+        match self.write_pending(pending, options).await {
+            Ok(change) => Ok(Change { place, ..change }),
+            Err(failure) => Err(Failure { place, ..failure }),
+        }
+    }
+
+    async fn write_pending(
+        &self,
+        pending: Pending,
+        options: &ApplyOptions,
+    ) -> Result<Change, Failure> {
+        let Pending {
+            key, resource, mut payload, mut live, merged, cleanup, digest, contest, ..
+        } = pending;
         if let Some(patch) = cleanup {
             let cleaned = self.patch(&resource, &key, &patch).await.map_err(|error| {
                 Failure::of(&key, "metadata.managedFields cleanup failed", &error)
@@ -86,12 +111,11 @@ impl Applier {
         let manager = &self.owner.field_manager;
         match resource.apply(&self.client, &payload, manager, false).await {
             Ok(applied) => Ok(Change {
-                key: ObjectKey::of(&applied),
-                action,
                 imprint: self.imprint(&applied, digest, options),
-                state: Some(without_managed_fields(applied)),
                 contest,
-            }),
+                ..Change::new(ObjectKey::of(&applied), action)
+            }
+            .with_state(without_managed_fields(applied))),
             // Without a dry run, this is the first validation of the recreated object.
             Err(error) if merged.is_none() => Err(Failure::dry_run(&key, &error)),
             Err(error) => Err(Failure::of(&key, "apply failed", &error)),

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use sluice_base::fault::{Fault, Rule, Scope};
-use sluice_ssa::{Desired, ErrorClass, Place};
+use sluice_base::place::Place;
+use sluice_ssa::{Desired, ErrorClass};
 
 use crate::ground::{Ground, config_map, deployment, options, owned, widget, widget_definition};
 
@@ -36,7 +37,7 @@ async fn every_refused_object_is_named_and_nothing_is_written() {
         invalid,
         widget("w", 1),
     ]);
-    let place = Place { file: "apps/deployment.yaml".to_owned(), line: Some(3) };
+    let place = Place::new("apps/deployment.yaml", 3);
     if let Some(Desired { place: known, .. }) = objects.get_mut(2) {
         *known = Some(place.clone());
     }

@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments, globals: &Globals) -> Result<Outcome, F
     } else {
         session::with(globals, async |session| build.run(Some(session)).await)?
     };
-    let texts = objects.objects.iter().map(sluice_yaml::from_json);
+    let texts = objects.objects.iter().map(|object| sluice_yaml::from_json(&object.value));
     tell::data(&texts.map(|text| text + "---\n").collect::<Vec<_>>().concat())?;
     Ok(Outcome::Fine)
 }

@@ -6,23 +6,23 @@ use std::str::FromStr;
 
 use serde_json::Value;
 use sluice_api::Kustomization;
-use sluice_api::kustomize::kustomization::SubstituteStrategy;
+use sluice_controllers::variables;
 use sluice_kustomize::flux::{
-    Missing, Mode, Overrides, SecureTree, Strategy, Substitution, generate, secure_build,
-    set_common_metadata, substitute,
+    BuildError, BuiltObject, Inputs, Missing, Purpose, Spec, Stage, Variables, build,
+    set_common_metadata,
 };
-use sluice_kustomize::{Entry, Failure as BuildFailure, FileTree as _, RemoteFiles};
+use sluice_kustomize::{Entry, FileTree as _, RemoteFiles};
 use sluice_source::ignore::{self, Rules};
 use sluice_source::network::HostPattern;
 use sluice_ssa::Owner;
 use sluice_yaml::Duplicates;
 
 use super::mask;
-use crate::commands::debug::variables;
 use crate::commands::kustomize::Disk;
-use crate::egress::with_bases;
+use crate::egress::with_remote_bases;
 use crate::kinds::{self, text_at};
 use crate::outcome::Failure;
+use crate::place;
 use crate::session::Session;
 
 /// What is built, and how.
@@ -57,7 +57,7 @@ pub(crate) struct Built {
     /// The Kustomization that it was built for, with the status that it has in the cluster.
     pub(crate) kustomization: Value,
     /// The objects, labelled, with what is encrypted masked.
-    pub(crate) objects: Vec<Value>,
+    pub(crate) objects: Vec<BuiltObject>,
 }
 
 /// `Kind/namespace/name=path`.
@@ -86,7 +86,8 @@ impl Build {
         let mut objects = self.assemble(&kustomization, session).await?;
         if self.recursive {
             let mut found = Vec::new();
-            for object in objects.iter().filter(|object| is_kustomization(object)) {
+            let values = objects.iter().map(|object| &object.value);
+            for object in values.filter(|object| is_kustomization(object)) {
                 if !is_same(object, &kustomization) {
                     let inner = self.inside(object)?;
                     found.extend(Box::pin(inner.run(session)).await?.objects);
@@ -177,45 +178,25 @@ impl Build {
         &self,
         kustomization: &Value,
         session: Option<&Session>,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<BuiltObject>, Failure> {
         let typed: Kustomization =
             serde_json::from_value(kustomization.clone()).map_err(|error| {
                 Failure::flux(format!("failed to get kustomization object: {error}"))
             })?;
-        let mut objects = self.kustomize(&typed).await?;
-        if let Some(post_build) = &typed.spec.post_build {
-            let variables = variables::read(session, &self.namespace, post_build).await?;
-            let how = Substitution {
-                variables: &variables,
-                missing: if self.strict { Missing::Error } else { Missing::Empty },
-                strategy: match post_build.substitute_strategy {
-                    Some(SubstituteStrategy::Always) => Strategy::Always,
-                    _ => Strategy::WithVariables,
-                },
-                mode: Mode::of_all(kustomization)
-                    .map_err(|failure| Failure::flux(words(&failure)))?,
-            };
-            let mut wrong = Vec::new();
-            for object in &mut objects {
-                let name = text_at(object, "/metadata/name");
-                match substitute(object, &how) {
-                    Ok(Some(changed)) => *object = changed,
-                    Ok(None) => {}
-                    Err(failure) => {
-                        let why = words(&failure);
-                        wrong.push(format!("var substitution failed for '{name}': {why}"));
-                    }
-                }
+        let variables = match (session, &typed.spec.post_build) {
+            (Some(session), Some(post_build)) => {
+                variables::read(&session.client, &self.namespace, post_build).await
             }
-            if !wrong.is_empty() {
-                return Err(Failure::flux(wrong.join("\n")));
-            }
-        }
+            (None, Some(post_build)) => Ok(variables::inline(post_build)),
+            (_, None) => Ok(Variables::default()),
+        };
+        let variables = variables.map_err(|error| error.to_string());
+        let mut objects = self.built(&typed, variables).await?;
         let labels = Owner::kustomize().labels(
             text_at(kustomization, "/metadata/name"),
             text_at(kustomization, "/metadata/namespace"),
         );
-        for object in &mut objects {
+        for BuiltObject { value: object, .. } in &mut objects {
             for (name, value) in &labels {
                 object["metadata"]["labels"][name.as_str()] = value.clone().into();
             }
@@ -227,27 +208,38 @@ impl Build {
         Ok(objects)
     }
 
-    async fn kustomize(&self, kustomization: &Kustomization) -> Result<Vec<Value>, Failure> {
+    /// The Flux build, with the whole disk as its tree and places relative to the working directory.
+    async fn built(
+        &self,
+        kustomization: &Kustomization,
+        variables: Result<Variables, String>,
+    ) -> Result<Vec<BuiltObject>, Failure> {
         let directory = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let directory = directory.to_string_lossy().into_owned();
         let disk = Disk::default();
-        let tree = SecureTree::new(&disk, "/").map_err(|error| Failure::flux(error.to_string()))?;
         let rules = self.rules(&disk, &directory);
         let left_out = |path: &str, entry: Entry| rules.excludes(path, entry == Entry::Directory);
-        let generated = generate(&tree, &directory, &overrides(kustomization), Some(&left_out))
-            .map_err(|failure| {
-                let why = words(&failure);
-                Failure::flux(format!("failed to generate kustomization.yaml: {why} <nil>"))
-            })?;
-        let over = generated.over(&tree);
-        let built = with_bases(&self.content_hosts, |bases| {
-            secure_build(&over, &directory, Some(bases), RemoteFiles::Resources)
+        let spec = Spec::of(kustomization);
+        let inputs = Inputs {
+            spec: &spec,
+            tree: &disk,
+            root: "/",
+            directory: &directory,
+            ignore: Some(&left_out),
+            remote: None,
+            remote_files: RemoteFiles::Resources,
+            variables: variables.as_ref().map_err(String::as_str),
+            missing: if self.strict { Missing::Error } else { Missing::Empty },
+            purpose: Purpose::Show,
+        };
+        let built = with_remote_bases(&self.content_hosts, |answers| {
+            build(&Inputs { remote: Some(answers), ..inputs }, None)
         });
-        let built = built.await?;
-        let built = built.map_err(|failure| {
-            Failure::flux(format!("kustomize build failed: {}", words(&failure)))
-        })?;
-        Ok(built.into_objects())
+        let mut objects = built.await?.map_err(|error| failed(&error))?.objects;
+        for object in &mut objects {
+            object.place = object.place.take().map(place::shown);
+        }
+        Ok(objects)
     }
 
     /// What `.sourceignore` files and the flag leave out.
@@ -269,23 +261,25 @@ impl Build {
     }
 }
 
-fn overrides(kustomization: &Kustomization) -> Overrides {
-    let spec = &kustomization.spec;
-    let metadata = spec.build_metadata.iter().flatten();
-    Overrides {
-        target_namespace: spec.target_namespace.clone(),
-        name_prefix: spec.name_prefix.clone(),
-        name_suffix: spec.name_suffix.clone(),
-        patches: spec.patches.clone().unwrap_or_default(),
-        images: spec.images.clone().unwrap_or_default(),
-        components: spec.components.clone().unwrap_or_default(),
-        ignore_missing_components: spec.ignore_missing_components.unwrap_or_default(),
-        build_metadata: metadata.map(|wanted| wanted.as_str().to_owned()).collect(),
+/// A failed build in the words of Flux's command, with the places of what is wrong.
+fn failed(error: &BuildError) -> Failure {
+    let message = match error.stage {
+        Stage::Generate => {
+            let why = error.messages();
+            format!("failed to generate kustomization.yaml: {why} <nil>")
+        }
+        Stage::Variables => error.messages(),
+        Stage::Substitute => error.each(|problem| {
+            let name = problem.object.as_ref().map_or("", |object| &object.name);
+            format!("var substitution failed for '{name}': {}", problem.message)
+        }),
+        _ => error.to_string(),
+    };
+    let failure = Failure::flux(message);
+    match place::lines(error.places()) {
+        Some(places) => failure.hint(places),
+        None => failure,
     }
-}
-
-fn words(failure: &BuildFailure) -> String {
-    failure.words()
 }
 
 /// Whether an object is a Kustomization of Flux.

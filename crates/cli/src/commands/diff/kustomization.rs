@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use sluice_api::Kustomization;
 use sluice_base::clock::Clock;
+use sluice_kustomize::flux::BuiltObject;
 use sluice_ssa::{
     Action, Applier, ApplyOptions, Desired, Discovery, IgnoreRules, Inventory, ObjectKey, Owner,
     Planned, normalise, outdated,
@@ -20,6 +21,7 @@ use crate::commands::build::{Build, Inputs, MASK, invalid_path, is_kustomization
 use crate::globals::Globals;
 use crate::kinds::text_at;
 use crate::outcome::{Failure, Outcome};
+use crate::place;
 use crate::session::{self, Session};
 use crate::tell;
 
@@ -83,15 +85,20 @@ impl Comparison<'_> {
         let rules = typed.spec.ignore.as_deref().unwrap_or_default();
         let ignore =
             IgnoreRules::compile(rules).map_err(|error| Failure::flux(error.to_string()))?;
-        let mut objects = built.objects;
-        objects.iter_mut().for_each(normalise);
+        let mut desired: Vec<Desired> = Vec::new();
+        for BuiltObject { mut value, place } in built.objects {
+            normalise(&mut value);
+            desired.push(Desired { object: value, place });
+        }
+        let objects: Vec<Value> = desired.iter().map(|desired| desired.object.clone()).collect();
         let owner = Owner::kustomize();
         let options = ApplyOptions { ignore, ..ApplyOptions::kustomize(&owner, &[]) };
         let client = self.session.client.clone();
         let applier = Applier::new(client, Discovery::new(), owner, Arc::new(Wall));
-        let desired = objects.iter().cloned().map(Desired::from).collect();
         let planned = applier.plan(desired, &options).await;
-        let advice = outdated::advice(planned.iter().filter_map(|plan| plan.as_ref().err()));
+        let failed = || planned.iter().filter_map(|plan| plan.as_ref().err());
+        let places = place::lines_of(failed());
+        let advice = outdated::advice(failed());
         let (mut out, mut differs, mut failures) = (String::new(), false, Vec::new());
         let mut seen = Vec::new();
         for (object, planned) in in_order(&objects, planned) {
@@ -119,9 +126,10 @@ impl Comparison<'_> {
         }
         if !failures.is_empty() {
             let failure = Failure::flux(failures.join(", "));
-            return Err(match advice {
-                Some(advice) => failure.hint(advice),
-                None => failure,
+            let hints: Vec<String> = places.into_iter().chain(advice).collect();
+            return Err(match hints.is_empty() {
+                true => failure,
+                false => failure.hint(hints.join("\nhint: ")),
             });
         }
         if typed.spec.prune

@@ -1,6 +1,7 @@
 //! JSON patches (RFC 6902) on resources, and `patchesJson6902`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_yaml::SequenceIndent;
@@ -14,6 +15,9 @@ use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
 use crate::selector::Selector;
 
+/// The operations of a JSON patch are one list, so the file is named at its beginning.
+const FIRST_LINE: usize = 1;
+
 /// Whether a resource records its id before a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
@@ -21,20 +25,23 @@ pub(super) enum History {
     NotKept,
 }
 
-/// The operations of a patch.
+/// The operations of a patch, and the file that they are in.
 #[derive(Debug, Clone)]
-pub(super) struct Operations(JsonPatch);
+pub(super) struct Operations {
+    patch: JsonPatch,
+    file: Option<Arc<str>>,
+}
 
 impl Operations {
-    pub(super) fn read(text: &[u8]) -> Result<Self> {
+    pub(super) fn read(text: &[u8], file: Option<Arc<str>>) -> Result<Self> {
         if text.is_empty() {
             return Err(Failure::new("empty json patch operations"));
         }
-        JsonPatch::parse(text).map(Self)
+        Ok(Self { patch: JsonPatch::parse(text)?, file })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.patch.is_empty()
     }
 
     /// Applies them to the resources at these positions. Build annotations survive any patch.
@@ -51,6 +58,7 @@ impl Operations {
                 self.apply_to(resource, schema, history).map_err(|failure| failure.about(id))
             });
             patched.unwrap_or(Ok(()))?;
+            resources.note_change(position, self.file.as_ref().map(|file| (file, FIRST_LINE)));
         }
         Ok(())
     }
@@ -64,7 +72,7 @@ impl Operations {
         }
         let mut kept = resource.annotations();
         kept.retain(|name, _| is_internal(name));
-        resource.node = self.0.apply(&resource.node)?;
+        resource.node = self.patch.apply(&resource.node)?;
         resource.shared_values = 0;
         if kept.contains_key(annotation::NEEDS_HASH) {
             // The hash of a kind that is not generated depends on positions in the text that kustomize makes of the
@@ -96,7 +104,6 @@ fn is_internal(name: &str) -> bool {
 pub(crate) struct PatchJson6902 {
     target: Selector,
     operations: Operations,
-    file: Option<String>,
 }
 
 impl PatchJson6902 {
@@ -130,12 +137,12 @@ impl PatchJson6902 {
         let place = |failure: Failure| {
             if path.is_empty() { failure } else { failure.in_file(path) }
         };
-        let operations = Operations::read(text).map_err(place)?;
+        let file = (!path.is_empty()).then(|| path.into());
+        let operations = Operations::read(text, file).map_err(place)?;
         if operations.is_empty() {
             return Err(place(Failure::new("patch appears to be empty")));
         }
-        let file = Some(path.to_owned()).filter(|path| !path.is_empty());
-        Ok(Self { target, operations, file })
+        Ok(Self { target, operations })
     }
 
     pub(crate) fn from_config(config: &Value, files: &dyn Load) -> Result<Self> {
@@ -150,7 +157,7 @@ impl Transformer for PatchJson6902 {
     fn transform(&self, resources: &mut Resources, schema: &Schema) -> Result<()> {
         let selected = self.target.compile()?.select(resources, schema)?;
         let applied = self.operations.apply(resources, &selected, schema, History::NotKept);
-        applied.map_err(|failure| match &self.file {
+        applied.map_err(|failure| match &self.operations.file {
             Some(file) => failure.in_file(file),
             None => failure,
         })

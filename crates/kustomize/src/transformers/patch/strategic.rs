@@ -23,6 +23,7 @@ pub(super) fn merge(
         let id = resource.id(schema);
         merge_one(resource, patch, schema).map_err(|failure| failure.about(id))
     });
+    resources.note_change(position, patch.file.as_ref().map(|file| (file, patch.line)));
     merged.unwrap_or(Ok(()))
 }
 

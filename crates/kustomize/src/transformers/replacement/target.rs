@@ -1,5 +1,7 @@
 //! The targets of a replacement: fields of the objects that a selector matches.
 
+use std::sync::Arc;
+
 use sluice_yaml::{Content, Node};
 
 use super::path::{self, Place};
@@ -9,6 +11,7 @@ use crate::decode::Fields;
 use crate::failure::{Failure, Result};
 use crate::field_spec::split_path_with_brackets;
 use crate::limits;
+use crate::place::Entry;
 use crate::resource::Resource;
 use crate::selector::{CompiledSelector, Selector};
 use crate::sharing;
@@ -49,6 +52,7 @@ impl Target {
         list: &mut [Resource],
         ids: &mut Ids,
         value: &mut Copied,
+        changing: Option<&Arc<Entry>>,
     ) -> Result<()> {
         let Some(select) = &self.select else {
             return Err(Failure::new("target must specify resources to select"));
@@ -87,6 +91,9 @@ impl Target {
                 self.copy(position, &mut resource.node, path, parts, value)
                     .map_err(|failure| resource.located(failure))?;
                 sharing::settle(resource);
+            }
+            if let Some(entry) = changing {
+                resource.changed_by(entry, None);
             }
             ids.follow(position, resource);
         }

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sluice_base::need::Step;
 use sluice_kustomize::RemoteFiles;
-use sluice_kustomize::flux::{Overrides, SecureTree, generate, secure_build};
+use sluice_kustomize::flux::{
+    Inputs as BuildInputs, Missing, Overrides, Purpose, Spec, Variables, build as flux_build,
+};
 use sluice_yaml::Duplicates;
 
 use crate::commands::kustomize::Disk;
@@ -128,14 +131,25 @@ fn in_repository(start: &Path, wanted: &str) -> Option<(PathBuf, PathBuf)> {
 /// The objects that a directory builds, like a controller, before variable substitution.
 fn build(root: &Path, folder: &Path, namespace: Option<&str>) -> Result<Vec<Value>, String> {
     let disk = Disk::default();
-    let (root, folder) = (root.to_string_lossy(), folder.to_string_lossy());
-    let tree = SecureTree::new(&disk, &root).map_err(|error| error.to_string())?;
     let overrides =
         Overrides { target_namespace: namespace.map(str::to_owned), ..Overrides::default() };
-    let generated =
-        generate(&tree, &folder, &overrides, None).map_err(|error| error.to_string())?;
-    let build = secure_build(&generated.over(&tree), &folder, None, RemoteFiles::Resources);
-    build.map(sluice_kustomize::Build::into_objects).map_err(|error| error.to_string())
+    let inputs = BuildInputs {
+        spec: &Spec { overrides, ..Spec::default() },
+        tree: &disk,
+        root: &root.to_string_lossy(),
+        directory: &folder.to_string_lossy(),
+        ignore: None,
+        remote: None,
+        remote_files: RemoteFiles::Resources,
+        variables: Ok(&Variables::default()),
+        missing: Missing::Empty,
+        purpose: Purpose::Show,
+    };
+    match flux_build(&inputs, None) {
+        Ok(Step::Done(built)) => Ok(built.objects.into_iter().map(|it| it.value).collect()),
+        Ok(Step::Needs(needs)) => Err(format!("{} remote bases are missing", needs.len())),
+        Err(error) => Err(error.messages()),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use sluice_ssa::{ApiError, ErrorClass};
 
 /// Why the variables could not be read; the message names the object.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum VariablesError {
+pub enum VariablesError {
     /// An object that is needed is not there, or may not be read.
     #[error("substitute from '{kind}/{name}' error: {reason}")]
     Source {
@@ -23,15 +23,15 @@ pub(super) enum VariablesError {
 }
 
 impl VariablesError {
-    /// Whose job it is: most often something is not there yet.
-    pub(super) fn class(&self) -> ErrorClass {
+    /// The class of the error: most often something is not there yet.
+    pub fn class(&self) -> ErrorClass {
         let Self::Source { reason, .. } = self;
         reason.class()
     }
 }
 
 /// Reads the variables: references in their order, later ones win, inline ones win over all.
-pub(super) async fn read(
+pub async fn read(
     client: &kube::Client,
     namespace: &str,
     post_build: &PostBuild,
@@ -65,8 +65,19 @@ pub(super) async fn read(
             }
         }
     }
+    add_inline(&mut variables, post_build);
+    Ok(variables)
+}
+
+/// The variables of the spec alone, where no cluster is asked.
+pub fn inline(post_build: &PostBuild) -> Variables {
+    let mut variables = Variables::default();
+    add_inline(&mut variables, post_build);
+    variables
+}
+
+fn add_inline(variables: &mut Variables, post_build: &PostBuild) {
     for (name, value) in post_build.substitute.iter().flatten() {
         variables.insert(name.clone(), value);
     }
-    Ok(variables)
 }
