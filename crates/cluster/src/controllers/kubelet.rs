@@ -144,7 +144,7 @@ impl Kubelet {
             Step::Unready => pod_state.unready(control, pod, unit).await,
             Step::Exit(code, reason) => pod_state.exit(control, unit, code, reason),
             Step::CrashBackOff(seconds) => {
-                pod_state.crash_back_off(control, pod, unit, seconds).await
+                pod_state.crash_back_off(control, pod, unit, seconds).await;
             }
             Step::Stopped => pod_state.stopped(control),
             Step::Gone => {}
