@@ -1,8 +1,8 @@
 // Records what Masterminds/semver makes of generated versions and ranges, as the golden table that
-// crates/source is tested against: one JSON object per line.
+// crates/base is tested against: one JSON object per line.
 //
-//	go run . 500 > ../../crates/source/tests/golden/semver.jsonl
-//	go run . 100000 > FILE && SLUICE_SEMVER_CASES=FILE cargo test -p sluice-source --test source semver
+//	go run . 500 > ../../crates/base/tests/golden/semver.jsonl
+//	go run . 100000 > FILE && SLUICE_SEMVER_CASES=FILE cargo test -p sluice-base --test semver
 package main
 
 import (

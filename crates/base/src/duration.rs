@@ -1,5 +1,6 @@
 //! Go's `time.Duration`: its text form, read and written exactly as Go does.
 
+use crate::go::quote::quote_ascii;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -67,7 +68,7 @@ impl GoDuration {
 
     /// Reads a duration like `time.ParseDuration`.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
-        let invalid = || DurationError::Invalid(quote(text));
+        let invalid = || DurationError::Invalid(quote_ascii(text));
         let (negative, mut rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
             Some(b'+') => (false, &text[1..]),
@@ -101,11 +102,14 @@ impl GoDuration {
             let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
             let (unit, left) = rest.split_at(end);
             if unit.is_empty() {
-                return Err(DurationError::MissingUnit(quote(text)));
+                return Err(DurationError::MissingUnit(quote_ascii(text)));
             }
             rest = left;
             let Some(&(_, nanos)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-                return Err(DurationError::UnknownUnit { unit: quote(unit), text: quote(text) });
+                return Err(DurationError::UnknownUnit {
+                    unit: quote_ascii(unit),
+                    text: quote_ascii(text),
+                });
             };
             let value = whole
                 .checked_mul(nanos)
@@ -247,28 +251,6 @@ fn leading_fraction(text: &str) -> (Fraction, &str) {
         fraction.scale *= 10.0;
     }
     (fraction, &text[end..])
-}
-
-/// A text in quotes as package `time` writes it in its errors: bytes beyond ASCII in hexadecimal.
-pub(crate) fn quote(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        if character < ' ' || !character.is_ascii() {
-            let mut bytes = [0; 4];
-            for byte in character.encode_utf8(&mut bytes).bytes() {
-                let _ = write!(out, "\\x{byte:02x}");
-            }
-        } else {
-            if matches!(character, '"' | '\\') {
-                out.push('\\');
-            }
-            out.push(character);
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

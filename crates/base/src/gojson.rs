@@ -6,6 +6,8 @@
 
 use serde_json::Value;
 
+use crate::go::float;
+
 /// `value` as one line of JSON, object keys in order, the way `json.Marshal` writes it.
 pub fn to_string(value: &Value) -> String {
     let mut out = String::new();
@@ -50,7 +52,7 @@ pub fn write(out: &mut String, value: &Value) {
 pub fn write_number(out: &mut String, number: &serde_json::Number) {
     use std::fmt::Write as _;
     if number.is_f64() {
-        out.push_str(&float(number.as_f64().unwrap_or_default()));
+        out.push_str(&float::json(number.as_f64().unwrap_or_default()));
     } else {
         let _ = write!(out, "{number}");
     }
@@ -101,46 +103,6 @@ pub fn indent(text: &str) -> String {
     out
 }
 
-/// A float as `encoding/json` writes it: `%e` below 1e-6 and from 1e21 on, `%f` between.
-pub fn float(value: f64) -> String {
-    let size = value.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{value:e}");
-        // Go pads no exponent but always signs it: 1e+21, 1e-7.
-        match text.split_once('e') {
-            Some((digits, exponent)) if exponent.starts_with('-') => {
-                format!("{digits}e{exponent}")
-            }
-            Some((digits, exponent)) => format!("{digits}e+{exponent}"),
-            None => text,
-        }
-    } else {
-        format!("{value}")
-    }
-}
-
-/// A float as Go's `%v` prints it: `%e` below 1e-4 and from 1e6 on (1e+06, 1.5e-05), `%f` between.
-///
-/// Unlike in JSON, `123456789.0` is `1.23456789e+08`.
-pub fn display_float(value: f64) -> String {
-    let text = format!("{value:e}");
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return if value.is_nan() {
-            "NaN".to_owned()
-        } else if value > 0.0 {
-            "+Inf".to_owned()
-        } else {
-            "-Inf".to_owned()
-        };
-    };
-    let power: i32 = exponent.parse().unwrap_or_default();
-    if (-4..6).contains(&power) {
-        return format!("{value}");
-    }
-    let sign = if power < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", power.abs())
-}
-
 /// Appends `text` as a JSON string with Go's escapes.
 pub fn write_text(out: &mut String, text: &str) {
     use std::fmt::Write as _;
@@ -164,35 +126,6 @@ pub fn write_text(out: &mut String, text: &str) {
         }
     }
     out.push('"');
-}
-
-/// `text` in double quotes as Go's `%q` and `strconv.Quote` write it.
-pub fn quote(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            control if u32::from(control) < 0x20 || control == '\u{7f}' => {
-                let _ = write!(out, "\\x{:02x}", u32::from(control));
-            }
-            control if control.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]
@@ -221,22 +154,6 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(super::to_string(&value), expected);
-        }
-    }
-
-    #[test]
-    fn floats_print_like_percent_v() {
-        let cases = [
-            (1e5, "100000"),
-            (1e6, "1e+06"),
-            (123_456_789.0, "1.23456789e+08"),
-            (0.0001, "0.0001"),
-            (-2.5e-7, "-2.5e-07"),
-            (1.5, "1.5"),
-            (2.0, "2"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(super::display_float(value), expected);
         }
     }
 }

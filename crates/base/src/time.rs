@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::duration::quote;
+use crate::go::quote::quote_ascii;
 
 /// Go's `time.RFC3339`.
 const SECONDS_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
@@ -138,7 +138,7 @@ impl Reader<'_> {
             if self.layout == MICROS_LAYOUT { self.six_decimals()? } else { self.decimals() };
         let offset = self.offset()?;
         if !self.rest.is_empty() {
-            return Err(self.message(&format!(": extra text: {}", quote(self.rest))));
+            return Err(self.message(&format!(": extra text: {}", quote_ascii(self.rest))));
         }
         let date = Date::new(year, month, day).map_err(|_| self.message(": day out of range"))?;
         let time = CivilTime::new(hour, minute, second, nanos)
@@ -248,15 +248,15 @@ impl Reader<'_> {
     fn cannot(&self, element: &str) -> TimeError {
         TimeError(format!(
             "parsing time {} as {}: cannot parse {} as {}",
-            quote(self.text),
-            quote(self.layout),
-            quote(self.rest),
-            quote(element)
+            quote_ascii(self.text),
+            quote_ascii(self.layout),
+            quote_ascii(self.rest),
+            quote_ascii(element)
         ))
     }
 
     fn message(&self, message: &str) -> TimeError {
-        TimeError(format!("parsing time {}{message}", quote(self.text)))
+        TimeError(format!("parsing time {}{message}", quote_ascii(self.text)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decodes request bodies: JSON, YAML or protobuf in, a typed and defaulted object out.
 
 use serde_json::Value;
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_schema::field::{FieldError, Path};
 use sluice_schema::gotypes::Document;
 

@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use http::Response;
 use serde_json::json;
 use sluice_base::fault::{Attribute, Fault, Plan, Request, Transport};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use crate::body::Body;
 use crate::request::RequestInfo;

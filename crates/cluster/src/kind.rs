@@ -192,7 +192,7 @@ pub trait Kind: Send + Sync {
         if self.selectable_fields(&Value::Null).is_empty() {
             return format!(
                 "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                sluice_base::gojson::quote(field)
+                sluice_base::go::quote(field)
             );
         }
         format!("field label not supported: {field}")

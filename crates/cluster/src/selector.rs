@@ -1,69 +1,33 @@
 //! Label and field selectors of list, watch and delete-collection requests.
 
-mod label_text;
-
 use serde_json::Value;
+use sluice_base::labels::Selector;
 
 use crate::metadata;
 use crate::resource::Resource;
 use crate::status::Status;
 use crate::store::index::Term;
 
-/// A requirement on labels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Requirement {
-    Exists(String),
-    Absent(String),
-    In(String, Vec<String>),
-    NotIn(String, Vec<String>),
-    Greater(String, i64),
-    Less(String, i64),
-}
-
-/// A parsed `labelSelector`.
+/// A selector of objects by their labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LabelSelector(Vec<Requirement>);
+pub(crate) struct LabelSelector(Selector);
 
 impl LabelSelector {
     /// Parses the text form: `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
-        label_text::parse(text).map(Self).map_err(Status::bad_request)
+        let selector = Selector::parse(text);
+        selector.map(Self).map_err(|error| Status::bad_request(error.to_string()))
     }
 
-    /// A `metav1.LabelSelector` object; null selects nothing, empty selects everything.
+    /// A `metav1.LabelSelector` object; null selects nothing, empty selects everything. One that is
+    /// wrong selects nothing.
     pub(crate) fn from_object(selector: &Value) -> Option<Self> {
-        let fields = selector.as_object()?;
-        let mut out = Vec::new();
-        for (key, value) in
-            fields.get("matchLabels").and_then(Value::as_object).into_iter().flatten()
-        {
-            let value = value.as_str().unwrap_or_default().to_owned();
-            out.push(Requirement::In(key.clone(), vec![value]));
-        }
-        for item in fields.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
-            let key = item["key"].as_str().unwrap_or_default().to_owned();
-            let values: Vec<String> = item["values"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|value| value.as_str().map(str::to_owned))
-                .collect();
-            out.push(match item["operator"].as_str().unwrap_or_default() {
-                "In" => Requirement::In(key, values),
-                "NotIn" => Requirement::NotIn(key, values),
-                "Exists" => Requirement::Exists(key),
-                _ => Requirement::Absent(key),
-            });
-        }
-        Some(Self(out))
+        Selector::from_object(selector).ok().flatten().map(Self)
     }
 
     /// The selector for exactly these labels.
     pub(crate) fn equal(labels: &[(&str, &str)]) -> Self {
-        let wanted = labels
-            .iter()
-            .map(|(key, value)| Requirement::In((*key).to_owned(), vec![(*value).to_owned()]));
-        Self(wanted.collect())
+        Self(Selector::equal(labels))
     }
 
     /// Whether it selects everything.
@@ -71,62 +35,25 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
-    /// Index terms of the selected objects: for each label that must have one of several values, the
-    /// terms of these values.
+    /// What the index can be asked for the selected objects: one question for each label that has to have one of
+    /// some values.
     pub(crate) fn questions(&self) -> Vec<Vec<Term>> {
-        let questions = self.0.iter().filter_map(|requirement| match requirement {
-            Requirement::In(key, values) => {
-                let label = |value: &String| Term::Label(key.clone(), value.clone());
-                Some(values.iter().map(label).collect())
-            }
-            _ => None,
+        let questions = self.0.requirements().iter().filter_map(|requirement| {
+            let label = |value: &String| Term::Label(requirement.key().to_owned(), value.clone());
+            Some(requirement.wanted()?.iter().map(label).collect())
         });
         questions.collect()
     }
 
     /// Whether the selector matches the object's labels.
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.0.iter().all(|requirement| {
-            let label = |key: &str| metadata::entry(object, "labels", key);
-            let number = |key: &str| label(key).and_then(|value| value.parse::<i64>().ok());
-            match requirement {
-                Requirement::Exists(key) => label(key).is_some(),
-                Requirement::Absent(key) => label(key).is_none(),
-                Requirement::In(key, values) => {
-                    label(key).is_some_and(|value| values.iter().any(|wanted| wanted == value))
-                }
-                Requirement::NotIn(key, values) => {
-                    label(key).is_none_or(|value| values.iter().all(|wanted| wanted != value))
-                }
-                Requirement::Greater(key, bound) => number(key).is_some_and(|value| value > *bound),
-                Requirement::Less(key, bound) => number(key).is_some_and(|value| value < *bound),
-            }
-        })
+        self.0.matches(|key| metadata::entry(object, "labels", key))
     }
 }
 
 /// The text form of a `metav1.LabelSelector`, sorted by key.
 pub(crate) fn label_selector_text(selector: &Value) -> String {
-    let mut terms: Vec<(String, String)> = Vec::new();
-    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-        terms.push((key.clone(), format!("{key}={}", value.as_str().unwrap_or_default())));
-    }
-    for item in selector["matchExpressions"].as_array().into_iter().flatten() {
-        let key = item["key"].as_str().unwrap_or_default();
-        let mut values: Vec<&str> =
-            item["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        values.sort_unstable();
-        let list = values.join(",");
-        let text = match item["operator"].as_str().unwrap_or_default() {
-            "In" => format!("{key} in ({list})"),
-            "NotIn" => format!("{key} notin ({list})"),
-            "Exists" => key.to_owned(),
-            _ => format!("!{key}"),
-        };
-        terms.push((key.to_owned(), text));
-    }
-    terms.sort();
-    terms.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
+    Selector::from_object(selector).ok().flatten().unwrap_or_default().to_string()
 }
 
 /// A parsed `fieldSelector`: fields that must equal, or must not equal, a value.

@@ -4,7 +4,7 @@
 //! Invalid on apply as "immutable field", so a wrong code here makes it delete and re-create objects.
 
 use serde_json::{Map, Value, json};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_schema::field::{FieldError, aggregate};
 
 /// A failed request; becomes the body of the answer.

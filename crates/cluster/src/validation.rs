@@ -4,7 +4,7 @@
 //! keys are visited sorted.
 
 use serde_json::Value;
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 use sluice_schema::field::{ErrorType, FieldError, Path};
 
 use crate::value::{at, number, same, text};
@@ -86,7 +86,7 @@ pub(crate) fn in_order(value: &Value, names: &[&str]) -> String {
             if out.len() > 1 {
                 out.push(',');
             }
-            out.push_str(&gojson::quote(name));
+            out.push_str(&go::quote(name));
             out.push(':');
             gojson::write(&mut out, field);
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use http::Response;
 use serde_json::Value;
 use sluice_base::clock::Clock as _;
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use crate::body::{self, Body};
 use crate::call::Call;

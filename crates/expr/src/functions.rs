@@ -60,31 +60,3 @@ pub(crate) fn implementation(name: &str) -> Option<Implementation> {
         .or_else(|| formats::find(name))
         .or_else(|| encoders::find(name))
 }
-
-/// Text in Go's double quotes.
-pub(crate) fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                out.extend(format!("\\x{:02x}", c as u32).chars());
-            }
-            c if c.is_control() || matches!(c, '\u{a0}' | '\u{ad}' | '\u{2028}' | '\u{2029}') => {
-                out.extend(format!("\\u{:04x}", c as u32).chars());
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}

@@ -277,7 +277,7 @@ pub(crate) fn parse_date(text: &str) -> Result<Timestamp, String> {
 
 /// What Go says against a text that does not follow a layout.
 fn complaint(text: &str, layout: &[&str]) -> String {
-    let quote = crate::functions::quote;
+    let quote = sluice_base::go::quote;
     let mut rest = text;
     for element in layout {
         let digits = |count: usize| {

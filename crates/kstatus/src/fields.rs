@@ -1,7 +1,7 @@
 //! Accessors for fields of any type, with the errors of Go's accessors.
 
 use serde_json::Value;
-use sluice_base::gojson;
+use sluice_base::go;
 
 /// A field has the wrong type; with Go's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -178,7 +178,7 @@ impl std::fmt::Display for Printed<'_> {
             Value::Null => f.write_str("<nil>"),
             Value::Bool(value) => write!(f, "{value}"),
             Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-                (None, Some(float)) => f.write_str(&gojson::display_float(float)),
+                (None, Some(float)) => f.write_str(&go::float::general(float)),
                 _ => write!(f, "{number}"),
             },
             Value::String(text) => f.write_str(text),

@@ -22,7 +22,6 @@ mod failure;
 mod field_spec;
 pub mod flux;
 mod generators;
-mod go_regex;
 mod id;
 mod json_patch;
 mod kind_order;

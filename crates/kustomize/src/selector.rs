@@ -1,17 +1,17 @@
 //! Selectors of patches and replacements.
 
-mod labels;
+use std::collections::BTreeMap;
 
 use regex::Regex;
+use sluice_base::go::regexp;
+use sluice_base::labels::Selector as LabelSelector;
 
 use crate::decode::Fields;
-use crate::failure::Result;
-use crate::go_regex;
+use crate::failure::{Failure, Result};
 use crate::id::{Gvk, ResourceId, split_api_version};
 use crate::openapi::Schema;
 use crate::resource::{Resource, annotation};
 use crate::resources::Resources;
-use labels::LabelSelector;
 
 /// A selector as written: patterns and label selectors. Empty parts match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,9 +50,9 @@ impl Selector {
             kind: Pattern::read(&self.gvk.kind)?,
             name: Pattern::read(&self.name)?,
             namespace: Pattern::read(&self.namespace)?,
-            // Invalid ones are an error only if they are evaluated for a resource.
-            labels: LabelSelector::parse(&self.label_selector),
-            annotations: LabelSelector::parse(&self.annotation_selector),
+            // Wrong ones are only an error where a resource gets so far.
+            labels: labels(&self.label_selector),
+            annotations: labels(&self.annotation_selector),
         })
     }
 }
@@ -119,16 +119,37 @@ impl CompiledSelector {
 
     pub(crate) fn matches_labels(&self, resource: &Resource) -> Result<bool> {
         let labels = self.labels.as_ref().map_err(Clone::clone)?;
-        Ok(labels.is_empty() || labels.matches(&resource.labels()))
+        Ok(labels.is_empty() || selects(labels, &resource.labels()))
     }
 
     pub(crate) fn matches_annotations(&self, resource: &Resource) -> Result<bool> {
         let annotations = self.annotations.as_ref().map_err(Clone::clone)?;
-        Ok(annotations.is_empty() || annotations.matches(&resource.annotations()))
+        Ok(annotations.is_empty() || selects(annotations, &resource.annotations()))
     }
 }
 
-/// A pattern for a whole string.
+/// A label selector as kustomize reads it.
+fn labels(text: &str) -> Result<LabelSelector> {
+    LabelSelector::parse_kyaml(text).map_err(|error| {
+        Failure::new(error.to_string()).hint(format_args!(
+            "`{text}` is no label selector: write `key=value`, `key in (a,b)`, `key` or `!key`"
+        ))
+    })
+}
+
+fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
+    selector.matches(|key| labels.get(key).map(String::as_str))
+}
+
+/// A regular expression as Go compiles it.
+pub(crate) fn compile(pattern: &str) -> Result<Regex> {
+    regexp::compile(pattern).map_err(|error| {
+        Failure::new(error.to_string())
+            .hint("the pattern is a regular expression in Go's (RE2) syntax")
+    })
+}
+
+/// A pattern for a whole text.
 #[derive(Debug, Clone)]
 enum Pattern {
     Anything,
@@ -145,7 +166,7 @@ impl Pattern {
         } else if pattern.bytes().all(is_plain) {
             Self::Text(pattern.to_owned())
         } else {
-            Self::Regex(go_regex::compile(&format!("^(?:{pattern})$"))?)
+            Self::Regex(compile(&format!("^(?:{pattern})$"))?)
         })
     }
 

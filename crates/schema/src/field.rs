@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde_json::Value;
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 
 /// A path into an object: `spec.containers[0].name`, `metadata.labels[app]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -154,7 +154,7 @@ impl FieldError {
         let detail = if supported.is_empty() {
             String::new()
         } else {
-            let list: Vec<_> = supported.iter().map(|word| gojson::quote(word)).collect();
+            let list: Vec<_> = supported.iter().map(|word| go::quote(word)).collect();
             format!("supported values: {}", list.join(", "))
         };
         Self::new(ErrorType::NotSupported, field, Some(value.into()), detail)
@@ -193,9 +193,9 @@ impl FieldError {
         if shows_value && let Some(value) = &self.value {
             out.push_str(": ");
             match value {
-                Value::String(text) => out.push_str(&gojson::quote(text)),
+                Value::String(text) => out.push_str(&go::quote(text)),
                 Value::Number(number) if number.is_f64() => {
-                    out.push_str(&gojson::display_float(number.as_f64().unwrap_or_default()));
+                    out.push_str(&go::float::general(number.as_f64().unwrap_or_default()));
                 }
                 other => out.push_str(&gojson::to_string(other)),
             }

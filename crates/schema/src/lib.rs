@@ -4,7 +4,6 @@
 //! - [`gotypes`]: decoding into the Go types and encoding again.
 //! - [`managed`]: `managedFields` through updates and server-side apply.
 //! - [`metadata`]: validation of an object's `metadata`.
-//! - [`names`]: the rules for names, label keys and label values.
 //! - [`openapi_v2`]: OpenAPI v3 as v2.
 //! - [`patch`]: JSON patches, merge patches and strategic merge patches.
 //! - [`protobuf`]: request bodies in Kubernetes' protobuf, read into JSON; OpenAPI written as protobuf.
@@ -16,7 +15,6 @@ pub mod field;
 pub mod gotypes;
 pub mod managed;
 pub mod metadata;
-pub mod names;
 pub mod openapi_v2;
 pub mod patch;
 pub mod protobuf;

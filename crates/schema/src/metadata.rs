@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use sluice_base::names;
+
 use crate::field::{FieldError, Path};
-use crate::names;
 
 /// How names are checked: the name and whether it is only the prefix of one.
 pub type NameRule<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;

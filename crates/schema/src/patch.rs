@@ -18,7 +18,6 @@ mod strict;
 
 pub use json::{json_patch, json_patch_in_build};
 pub use merge::merge_patch;
-pub use print::go_value;
 pub use schema::{FieldPatch, GoSchema, PatchSchema};
 pub use strategic::strategic;
 pub use strict::{duplicate_fields, json_patch_complaints};

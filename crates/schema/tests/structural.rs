@@ -8,14 +8,16 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use sluice_base::go::regexp;
+use sluice_base::names;
 use sluice_schema::field::{FieldError, Path};
 use sluice_schema::gotypes::Types;
+use sluice_schema::metadata;
 use sluice_schema::structural::object_meta::{self, Malformed};
 use sluice_schema::structural::{
     Root, Schema, coercion, defaulting, definition, formats, invariants, listtype,
-    normalize_numbers, pattern, pruning, validation,
+    normalize_numbers, pruning, validation,
 };
-use sluice_schema::{metadata, names};
 
 fn goldens() -> Vec<(String, String)> {
     let folder =
@@ -143,9 +145,9 @@ fn answer(question: &Value) -> Value {
         return json!({"match": formats::is_known(format) && formats::matches(format, text)});
     }
     if let Some(expression) = question["pattern"].as_str() {
-        return match pattern::compile(expression) {
+        return match regexp::compile(expression) {
             Ok(regex) => json!({"match": regex.is_match(text)}),
-            Err(why) => json!({"error": why}),
+            Err(why) => json!({"error": why.to_string()}),
         };
     }
     let mut put = |key: &str, value: Value| {

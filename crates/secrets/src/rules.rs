@@ -1,6 +1,7 @@
 //! Which values of a document are encrypted, by their path and the comments above them.
 
 use regex::Regex;
+use sluice_base::go::regexp;
 
 /// The rule of a document.
 #[derive(Debug, Clone)]
@@ -19,13 +20,13 @@ pub(crate) enum Rule {
     EncryptedComments(Pattern),
 }
 
-/// A regular expression; an invalid one matches nothing.
+/// A regular expression in Go's syntax; one that Go refuses matches nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern(Option<Regex>);
 
 impl Pattern {
     pub(crate) fn new(text: &str) -> Self {
-        Self(Regex::new(text).ok())
+        Self(regexp::compile(text).ok())
     }
 
     fn matches(&self, text: &str) -> bool {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use sluice_base::go::float;
 use sluice_base::gojson;
 use sluice_base::redacted::Zeroize;
 
@@ -112,7 +113,7 @@ impl Value {
             Self::Text(bytes) | Self::Bytes(bytes) => Some(bytes.clone()),
             Self::Bool(truth) => Some(if *truth { b"True".to_vec() } else { b"False".to_vec() }),
             Self::Int(number) => Some(number.to_string().into_bytes()),
-            Self::Float(number) => Some(plain_float(*number).into_bytes()),
+            Self::Float(number) => Some(float::fixed(*number).into_bytes()),
             Self::Time(text) => Some(text.clone().into_bytes()),
             Self::Null | Self::Comment(_) | Self::List(_) | Self::Branch(_) => None,
         }
@@ -136,32 +137,13 @@ impl Value {
     }
 }
 
-/// A float without exponent, with the fewest digits that identify it.
-fn plain_float(number: f64) -> String {
-    if number.is_nan() {
-        "NaN".to_owned()
-    } else if number.is_infinite() {
-        if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
-    } else {
-        number.to_string()
-    }
-}
-
-/// A float that cannot be read as an integer, with an upper-case exponent.
+/// A float that cannot be taken for an integer, with a capital exponent.
 fn upper_float(number: f64) -> String {
-    if !number.is_finite() {
-        return plain_float(number);
+    let text = float::general(number);
+    if !number.is_finite() || text.contains(['.', 'e']) {
+        return text.replace('e', "E");
     }
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    let text = if (-4..6).contains(&exponent) {
-        number.to_string()
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{digits}E{sign}{:02}", exponent.abs())
-    };
-    if text.contains(['.', 'E']) { text } else { format!("{text}.0") }
+    format!("{text}.0")
 }
 
 /// An RFC 3339 time without its fraction.

@@ -68,7 +68,6 @@ pub mod network;
 pub mod oci;
 #[doc(hidden)]
 pub mod probe;
-pub mod semver;
 pub mod server;
 pub mod store;
 pub mod tree;

@@ -1,16 +1,15 @@
 //! Ignore rules: fields of other managers, left out of the drift comparison and of what is applied.
 
-mod labels;
 mod ownership;
 
 use regex::Regex;
 use serde_json::Value;
 use sluice_api::shared::kustomize::{IgnoreRule, Selector};
-use sluice_schema::structural::pattern::compile;
+use sluice_base::go::regexp;
+use sluice_base::labels::Selector as LabelSelector;
 
 use crate::metadata;
 use crate::object::ObjectKey;
-use labels::LabelSelector;
 
 /// Why a rule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,6 +108,7 @@ impl Target {
 
     fn matches(&self, object: &Value) -> bool {
         let key = ObjectKey::of(object);
+        let (labels, annotations) = (metadata::labels(object), metadata::annotations(object));
         let fits = |pattern: &Option<Regex>, text: &str| {
             pattern.as_ref().is_none_or(|pattern| pattern.is_match(text))
         };
@@ -117,22 +117,23 @@ impl Target {
             && fits(&self.group, &key.id.group)
             && fits(&self.version, &key.version)
             && fits(&self.kind, &key.id.kind)
-            && self.labels.matches(&metadata::labels(object))
-            && self.annotations.matches(&metadata::annotations(object))
+            && self.labels.matches(|key| labels.get(key).copied())
+            && self.annotations.matches(|key| annotations.get(key).copied())
     }
 }
 
 fn pattern(what: &'static str, text: Option<&str>) -> Result<Option<Regex>, IgnoreError> {
     match text {
         None | Some("") => Ok(None),
-        Some(text) => {
-            compile(&format!("^(?:{text})$")).map(Some).map_err(|why| IgnoreError { what, why })
-        }
+        Some(text) => regexp::compile(&format!("^(?:{text})$"))
+            .map(Some)
+            .map_err(|error| IgnoreError { what, why: error.to_string() }),
     }
 }
 
 fn labels(what: &'static str, text: Option<&str>) -> Result<LabelSelector, IgnoreError> {
-    LabelSelector::parse(text.unwrap_or_default()).map_err(|why| IgnoreError { what, why })
+    LabelSelector::parse(text.unwrap_or_default())
+        .map_err(|error| IgnoreError { what, why: error.to_string() })
 }
 
 /// Removes the field at a pointer, if it exists.

@@ -13,11 +13,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value};
 
+use sluice_base::go::float;
+
 use crate::error::Error;
 use crate::parser::Parser;
 use crate::resolve::Meaning;
 use crate::tree::Tree;
-use crate::{Dialect, gofmt, input};
+use crate::{Dialect, input};
 use decode::{Build, Decoder, Key};
 
 /// What becomes of a key that is in a mapping twice.
@@ -147,7 +149,7 @@ impl Key {
             Self::Null | Self::Unsigned(_) => return None,
             Self::Bool(truth) => truth.to_string(),
             Self::Integer(value) => value.to_string(),
-            Self::Float(bits) => gofmt::general_32(f64::from_bits(*bits)),
+            Self::Float(bits) => float::yaml_32(f64::from_bits(*bits)),
             Self::Text(text) => text.clone(),
         })
     }

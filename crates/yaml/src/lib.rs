@@ -24,7 +24,6 @@
 mod budget;
 mod emit;
 mod error;
-mod gofmt;
 mod input;
 mod json;
 mod node;

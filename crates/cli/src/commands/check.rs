@@ -11,8 +11,8 @@ use kube::api::ListParams;
 use kube::discovery::ApiResource;
 use serde_json::Value;
 use sluice_base::duration::GoDuration;
+use sluice_base::semver::{Constraint, Version};
 use sluice_kstatus::Status;
-use sluice_source::semver::{Constraint, Version};
 
 use super::install::{Installed, PART_OF};
 use crate::globals::Globals;

@@ -99,7 +99,7 @@ fn confirm(writer: &Writer<'_>, object: &Value, rules: &[Rule]) -> Result<(), St
     let lines: Vec<&str> = missing.iter().map(String::as_str).collect();
     let mut why = format!(
         "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-        sluice_base::gojson::quote(&writer.user.name),
+        sluice_base::go::quote(&writer.user.name),
         quote_all(&writer.user.groups),
         lines.join("\n")
     );

@@ -1,7 +1,7 @@
 //! ServiceAccount: a pod gets a service account, and its containers get that account's token.
 
 use serde_json::{Value, json};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use crate::kind::ClusterView as _;
 use crate::metadata;

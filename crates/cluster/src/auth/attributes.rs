@@ -1,6 +1,6 @@
 //! The attributes of a request that an authorizer decides on, and the text of a denial.
 
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use super::User;
 use crate::request::RequestInfo;

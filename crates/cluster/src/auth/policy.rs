@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use super::{Rule, User, service_account};
 use crate::metadata;

@@ -1,7 +1,7 @@
 //! One rule of a role: matching and printing.
 
 use serde_json::Value;
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use super::{Attributes, Target};
 use crate::value::list;

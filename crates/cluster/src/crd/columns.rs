@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sluice_base::{gojson, time};
+use sluice_base::{go, gojson, time};
 
 use super::json_path::JsonPath;
 use crate::metadata;
@@ -92,7 +92,7 @@ fn cell(kind: &str, value: &Value, now: Timestamp) -> Value {
         ("string", Value::String(text)) => text.as_str().into(),
         ("string", Value::Null) => "<no value>".into(),
         ("string", Value::Number(number)) if number.is_f64() => {
-            gojson::display_float(number.as_f64().unwrap_or_default()).into()
+            go::float::general(number.as_f64().unwrap_or_default()).into()
         }
         ("string", other) => gojson::to_string(other).into(),
         ("integer", Value::Number(number)) => match (number.as_i64(), number.as_f64()) {

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sluice_base::gojson::{self, quote};
+use sluice_base::go::quote;
+use sluice_base::gojson;
+use sluice_base::names;
 use sluice_expr::kubernetes::Rules;
 use sluice_schema::field::{ErrorType, FieldError, Path};
 use sluice_schema::gotypes::Document;
 use sluice_schema::managed::CustomVersions;
-use sluice_schema::names;
 use sluice_schema::patch::PatchError;
 use sluice_schema::smd::{TypeRef, Versions};
 use sluice_schema::structural::object_meta::{self, Malformed};

@@ -42,7 +42,7 @@ fn assign(call: &Call, pod: &Value, node: &str, now: &str) -> Result<Value, Stat
     }
     if !taken.is_empty() {
         let why =
-            format!("pod {name} is already assigned to node {}", sluice_base::gojson::quote(taken));
+            format!("pod {name} is already assigned to node {}", sluice_base::go::quote(taken));
         return Err(Status::conflict("", "pods/binding", name, &why));
     }
     let mut pod = pod.clone();

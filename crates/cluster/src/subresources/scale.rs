@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use http::Response;
 use serde_json::{Map, Value, json};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_schema::field::{FieldError, Path};
 
 use crate::body::{self, Body};

@@ -173,7 +173,7 @@ fn bound_object(call: &Call, request: &Value) -> Result<Vec<Bound>, Status> {
     if kind == "Pod" && account != call.info.name {
         return Err(Status::bad_request(format!(
             "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
-            sluice_base::gojson::quote(&call.info.name)
+            sluice_base::go::quote(&call.info.name)
         )));
     }
     let (uid, given) = (metadata::uid(&object.value), field("uid"));

@@ -1,6 +1,7 @@
 //! Labels and label selectors.
 
 use serde_json::Value;
+use sluice_base::labels::Selector;
 use sluice_schema::field::{FieldError, Path};
 
 use super::names;
@@ -70,21 +71,13 @@ pub(crate) fn is_empty(selector: &Value) -> bool {
         && crate::value::list(selector, "matchExpressions").is_empty()
 }
 
-/// Whether a label selector selects a set of labels. An empty selector selects everything.
+/// Whether a label selector selects a set of labels. An empty selector and none select everything.
 pub(crate) fn selects(selector: &Value, labels: &Value) -> bool {
-    let has = |key: &str| labels.get(key).and_then(Value::as_str);
-    entries(selector, "matchLabels").iter().all(|(key, value)| has(key) == value.as_str())
-        && crate::value::list(selector, "matchExpressions").iter().all(|requirement| {
-            let found = has(text(requirement, "key"));
-            let values = texts(requirement, "values");
-            match text(requirement, "operator") {
-                "In" => found.is_some_and(|value| values.contains(&value)),
-                "NotIn" => !found.is_some_and(|value| values.contains(&value)),
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        })
+    match Selector::from_object(selector) {
+        Ok(Some(selector)) => selector.matches(|key| labels.get(key).and_then(Value::as_str)),
+        Ok(None) => true,
+        Err(_) => false,
+    }
 }
 
 /// A selector as Go prints it.

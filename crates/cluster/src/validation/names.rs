@@ -2,7 +2,7 @@
 //!
 //! Each function returns the messages of the violated rules, none for a valid name.
 
-pub(crate) use sluice_schema::names::{
+pub(crate) use sluice_base::names::{
     dns1035_label as dns_1035_label, dns1123_label as dns_label,
     dns1123_subdomain as dns_subdomain, label_key as qualified_name, label_value,
     mismatch as pattern_message,

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Response;
 use serde_json::{Map, Value, json};
 use sluice_base::clock::Clock as _;
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_schema::field::{FieldError, Path};
 use sluice_schema::gotypes::Document;
 

@@ -2,6 +2,7 @@
 
 use http::Response;
 use serde_json::{Value, json};
+use sluice_base::go;
 use sluice_schema::field::{FieldError, Path};
 use sluice_schema::gotypes::Document;
 use sluice_schema::patch::{self, PatchError};
@@ -180,7 +181,7 @@ fn retyped(
         if strategic {
             // The body has been parsed once already.
             let patch = Document::parse(&call.body).map(Document::into_value).unwrap_or_default();
-            patch::go_value(&patch)
+            go::value::plain(&patch)
         } else {
             managed::to_json(object)
         }

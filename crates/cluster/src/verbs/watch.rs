@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use http::Response;
 use serde_json::{Value, json};
 use sluice_base::clock::Clock as _;
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_schema::field::{FieldError, Path};
 use tokio::time::Instant;
 

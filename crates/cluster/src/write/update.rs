@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_schema::field::{FieldError, Path};
 
 use super::{Writer, Written};

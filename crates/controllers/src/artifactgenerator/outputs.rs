@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use sluice_api::extensions::artifactgenerator::{CopyStrategy, OutputArtifact};
 use sluice_api::names::reasons::BUILD_FAILED;
+use sluice_base::names::{dns1123_subdomain, label_key, label_value};
 use sluice_runtime::outcome::Stop;
-use sluice_schema::names::{dns1123_subdomain, label_key, label_value};
 use sluice_source::compose::{CopyStep, Sources, Strategy};
 use sluice_source::tree::{Node, SourceTree};
 

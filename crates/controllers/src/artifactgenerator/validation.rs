@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use sluice_api::names::reasons::{ACCESS_DENIED, VALIDATION_FAILED};
+use sluice_base::names::dns1123_subdomain;
 use sluice_runtime::outcome::Stop;
-use sluice_schema::names::dns1123_subdomain;
 
 use super::{ArtifactGenerators, Pass};
 

@@ -9,8 +9,8 @@ use sluice_api::names::reasons::{
     URL_INVALID,
 };
 use sluice_api::source::ocirepository::{LayerOperation, OCIRepositorySpec, OCIRepositoryStatus};
+use sluice_base::go::regexp;
 use sluice_runtime::outcome::Stop;
-use sluice_schema::structural::pattern;
 use sluice_source::archive::{ArchiveLimits, unpack};
 use sluice_source::artifact::{Digest, Revision};
 use sluice_source::oci::{
@@ -111,8 +111,8 @@ async fn selected(
     }
     if let Some(range) = given(&wanted.semver) {
         let tags = remote.tags().await.map_err(|error: OciError| error.to_string())?;
-        let filter = given(&wanted.semver_filter).map(|filter| pattern::compile(&filter));
-        let filter = filter.transpose()?;
+        let filter = given(&wanted.semver_filter).map(|filter| regexp::compile(&filter));
+        let filter = filter.transpose().map_err(|error| error.to_string())?;
         let tag = newest_tag(&tags, &range, filter.as_ref(), media_type(spec));
         return tag.map(|tag| repository.tag(&tag)).map_err(|error| error.to_string());
     }

@@ -1,9 +1,11 @@
 //! Networks.
 
+use sluice_base::go::quote;
+
 use std::fmt;
 use std::net::IpAddr;
 
-use super::{Call, Implementation, ip, quote};
+use super::{Call, Implementation, ip};
 use crate::value::{EvalError, Outcome, Value};
 
 /// An address and how many of its bits name the network.

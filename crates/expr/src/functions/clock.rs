@@ -56,7 +56,10 @@ fn offset(zone: &str) -> Result<i64, EvalError> {
     };
     let number = |text: &str| {
         text.parse::<i64>().map_err(|_| {
-            EvalError::new(format!("strconv.Atoi: parsing {}: invalid syntax", super::quote(text)))
+            EvalError::new(format!(
+                "strconv.Atoi: parsing {}: invalid syntax",
+                sluice_base::go::quote(text)
+            ))
         })
     };
     let (hours, minutes) = (number(hours)?, number(minutes)?);

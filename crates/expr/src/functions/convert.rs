@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::numbers::{
-    as_double, general, plain, seconds, truncate_int, truncate_uint, uint_as_double,
-};
+use sluice_base::go::float;
+
+use super::numbers::{as_double, seconds, truncate_int, truncate_uint, uint_as_double};
 use super::{Call, Implementation};
 use crate::time::{self, Timestamp};
 use crate::value::{EvalError, Outcome, Value};
@@ -162,7 +162,7 @@ pub(crate) fn text(value: &Value) -> Option<Result<String, EvalError>> {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
         Value::Uint(value) => value.to_string(),
-        Value::Double(value) => general(*value),
+        Value::Double(value) => float::general(*value),
         Value::String(text) => text.to_string(),
         Value::Bytes(bytes) => {
             return Some(
@@ -171,7 +171,7 @@ pub(crate) fn text(value: &Value) -> Option<Result<String, EvalError>> {
                 }),
             );
         }
-        Value::Duration(span) => format!("{}s", plain(seconds(*span))),
+        Value::Duration(span) => format!("{}s", float::fixed(seconds(*span))),
         Value::Timestamp(time) => time.to_string(),
         Value::Type(name) => name.to_string(),
         Value::Null => "null".to_owned(),

@@ -1,8 +1,9 @@
 //! `format`: directives in a text replaced by values. Kubernetes is held to the first rules of this
 //! function, Flux has the later ones; they print numbers, bytes and maps differently.
 
-use super::numbers::plain;
-use super::{Call, convert, quote};
+use sluice_base::go::{float, quote};
+
+use super::{Call, convert};
 use crate::value::{EvalError, Outcome, TEXT_LIMIT, Value};
 
 /// The precision of a directive that names none.
@@ -328,24 +329,15 @@ fn named(value: f64) -> Option<&'static str> {
 }
 
 fn later_double(value: f64) -> String {
-    named(value).map_or_else(|| plain(value), str::to_owned)
+    named(value).map_or_else(|| float::fixed(value), str::to_owned)
 }
 
 fn later_fixed(value: f64, precision: usize) -> String {
-    named(value).map_or_else(|| format!("{value:.precision$}"), str::to_owned)
+    named(value).map_or_else(|| float::fixed_to(value, precision), str::to_owned)
 }
 
 fn later_scientific(value: f64, precision: usize) -> String {
-    if let Some(name) = named(value) {
-        return name.to_owned();
-    }
-    let text = format!("{value:.precision$e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, exponent) = match exponent.strip_prefix('-') {
-        Some(exponent) => ('-', exponent),
-        None => ('+', exponent),
-    };
-    format!("{digits}e{sign}{exponent:0>2}")
+    named(value).map_or_else(|| float::exponent_to(value, precision), str::to_owned)
 }
 
 /// A value for `%s`.
@@ -411,7 +403,7 @@ fn nested(value: &Value, later: bool) -> Result<String, String> {
             format!("{name}({})", quote(&text(value, later)?))
         }
         Value::Double(value) if value.is_finite() => format!("{value:.6}"),
-        Value::Double(value) => quote(&plain(*value)),
+        Value::Double(value) => quote(&float::fixed(*value)),
         Value::Int(_)
         | Value::Uint(_)
         | Value::Bool(_)

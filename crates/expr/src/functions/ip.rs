@@ -1,8 +1,10 @@
 //! IP addresses, parsed as Go's `netip` parses them.
 
+use sluice_base::go::quote;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Call, Implementation, quote};
+use super::{Call, Implementation};
 use crate::value::{EvalError, Outcome, Value};
 
 pub(super) fn find(name: &str) -> Option<Implementation> {

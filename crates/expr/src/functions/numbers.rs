@@ -71,19 +71,6 @@ pub(crate) fn exact_uint(double: f64) -> Option<u64> {
     truncate_uint(double).filter(|uint| uint_as_double(*uint).to_bits() == (double + 0.0).to_bits())
 }
 
-/// A double as Go's `%g` prints it.
-pub(crate) fn general(double: f64) -> String {
-    sluice_base::gojson::display_float(double)
-}
-
-/// A double with all its digits and no exponent.
-pub(crate) fn plain(double: f64) -> String {
-    if double.is_infinite() {
-        return if double > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() };
-    }
-    format!("{double}")
-}
-
 /// The seconds of a duration as Go's `Seconds` computes them.
 pub(crate) fn seconds(nanos: i64) -> f64 {
     as_double(nanos / 1_000_000_000) + as_double(nanos % 1_000_000_000) / 1e9

@@ -1,10 +1,12 @@
 //! Semantic versions.
 
+use sluice_base::go::quote;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Call, Implementation, quote};
+use super::{Call, Implementation};
 use crate::value::{EvalError, Outcome, Value};
 
 /// A semantic version.

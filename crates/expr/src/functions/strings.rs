@@ -1,5 +1,7 @@
 //! Functions on strings. Positions count characters.
 
+use sluice_base::go::quote::quote_named;
+
 use super::{Call, Implementation, format};
 use crate::value::{EvalError, List, Outcome, TEXT_LIMIT, Value};
 
@@ -85,34 +87,13 @@ fn simple<'v>(call: &Call, args: &[Value<'v>]) -> Outcome<'v> {
         "lowerAscii" => text.to_ascii_lowercase(),
         "upperAscii" => text.to_ascii_uppercase(),
         "trim" => text.trim_matches(is_space).to_owned(),
-        _ => quote(text),
+        _ => quote_named(text),
     }))
 }
 
 /// What Go takes for a space.
 fn is_space(character: char) -> bool {
     character.is_whitespace()
-}
-
-fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            '\\' => out.push_str("\\\\"),
-            '"' => out.push_str("\\\""),
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// How often at most: a negative number means always.

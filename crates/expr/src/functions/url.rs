@@ -1,10 +1,12 @@
 //! URLs, parsed as Go's `net/url` parses them.
 
+use sluice_base::go::quote;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Call, Implementation, ip, quote};
+use super::{Call, Implementation, ip};
 use crate::value::{EvalError, Key, Map, Outcome, Value};
 
 /// A parsed URL.

@@ -5,8 +5,8 @@ use sluice_base::gojson;
 
 use super::sizes::{REQUEST, Sizes};
 use super::{Compiled, compile, declare, path};
-use crate::functions::quote;
 use crate::schema::{ListType, Rule, Schema};
+use sluice_base::go::quote;
 
 /// One thing wrong with a rule of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]

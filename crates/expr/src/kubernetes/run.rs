@@ -365,7 +365,7 @@ impl Run {
             Err(error) if error.is_cancelled() => Err(format!(
                 "no further validation rules will be run due to call cost exceeds limit for \
                  messageExpression: {}",
-                crate::functions::quote(&rule.message_expression)
+                sluice_base::go::quote(&rule.message_expression)
             )),
             Err(_) => Ok(None),
         }

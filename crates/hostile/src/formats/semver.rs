@@ -1,7 +1,7 @@
 //! Ranges of versions and versions. The first line is the range.
 
+use sluice_base::semver::{Constraint, Version, sorted};
 use sluice_source::oci::newest_tag;
-use sluice_source::semver::{Constraint, Version, sorted};
 
 use crate::make::{numbered, reason, times};
 use crate::{Format, Hostile, Outcome};

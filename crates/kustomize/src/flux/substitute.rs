@@ -15,7 +15,7 @@ mod variables;
 use serde_json::{Map, Value};
 use sluice_api::names::annotations::KUSTOMIZE_SUBSTITUTE;
 use sluice_api::names::sluice::SUBSTITUTE;
-use sluice_base::gojson;
+use sluice_base::go;
 use sluice_yaml::{Duplicates, from_json, to_json};
 
 use super::envsubst::{Envsubst, EnvsubstError, Missing, Template};
@@ -148,7 +148,7 @@ fn through_floats(fields: Map<String, Value>) -> Map<String, Value> {
 pub(super) fn through_float(value: Value) -> Value {
     match value {
         Value::Number(number) => {
-            let text = gojson::float(number.as_f64().unwrap_or_default());
+            let text = go::float::json(number.as_f64().unwrap_or_default());
             serde_json::from_str(&text).unwrap_or(Value::Number(number))
         }
         Value::Array(items) => items.into_iter().map(through_float).collect(),

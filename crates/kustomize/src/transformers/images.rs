@@ -17,10 +17,10 @@ use crate::config::Specs;
 use crate::decode::{Fields, Unknown};
 use crate::failure::Result;
 use crate::field_spec::{FieldSpec, SpecsByKind};
-use crate::go_regex;
 use crate::openapi::Schema;
 use crate::resource::Resource;
 use crate::resources::Resources;
+use crate::selector::compile;
 
 /// The new parts of an image. Empty ones are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Images {
     pub(crate) fn new(images: Vec<Image>, specs: Specs) -> Result<Self> {
         let compile = |image: Image| {
             let end = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$";
-            let pattern = go_regex::compile(&format!("^{}{end}", image.name));
+            let pattern = compile(&format!("^{}{end}", image.name));
             let pattern = pattern.map_err(|failure| {
                 failure.context(format_args!("images: name {:?}", image.name))
             })?;

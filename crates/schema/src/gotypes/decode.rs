@@ -129,7 +129,7 @@ impl<'t> Decoder<'t> {
         }
         let dot = if self.path.is_empty() { "" } else { "." };
         let path = format!("{}{dot}{key}", self.path);
-        let complaint = format!("{what} {}", sluice_base::gojson::quote(&path));
+        let complaint = format!("{what} {}", sluice_base::go::quote(&path));
         if !self.strict.contains(&complaint) {
             self.strict.push(complaint);
         }

@@ -334,7 +334,7 @@ fn quote(code: u32) -> String {
         Some('\'') => "'\\''".to_owned(),
         Some('"') => "'\"'".to_owned(),
         Some(other) => {
-            let quoted = sluice_base::gojson::quote(&other.to_string());
+            let quoted = sluice_base::go::quote(&other.to_string());
             format!("'{}'", &quoted[1..quoted.len() - 1])
         }
         None => "'\u{fffd}'".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_base::gojson;
+use sluice_base::go;
 
 use crate::smd::{Conflict, display_path};
 
@@ -43,10 +43,10 @@ fn message(conflicts: &[Conflict]) -> String {
 }
 
 fn manager_text(manager: &str) -> String {
-    let Some(parts) = Identity::parse(manager) else { return gojson::quote(manager) };
-    let mut text = gojson::quote(&parts.manager);
+    let Some(parts) = Identity::parse(manager) else { return go::quote(manager) };
+    let mut text = go::quote(&parts.manager);
     if !parts.subresource.is_empty() {
-        text = format!("{text} with subresource {}", gojson::quote(&parts.subresource));
+        text = format!("{text} with subresource {}", go::quote(&parts.subresource));
     }
     if parts.operation == "Update" {
         text = format!("{text} using {}", parts.api_version);

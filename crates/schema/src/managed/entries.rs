@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 
 use crate::smd::{FieldSet, Managers, VersionedSet, from_fields_v1, to_fields_v1};
 
@@ -67,7 +67,7 @@ pub(crate) fn decode(entries: &[Value]) -> Result<Managed, String> {
             "FieldsV1" => {}
             "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
             other => {
-                let other = gojson::quote(other);
+                let other = go::quote(other);
                 return Err(format!("invalid fieldsType {other} in managed fields entry {index}"));
             }
         }

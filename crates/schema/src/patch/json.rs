@@ -4,7 +4,7 @@
 //! copies null, negative indices count from the end, and a null on the way is a missing path.
 
 use serde_json::{Map, Value};
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 
 use super::PatchError;
 
@@ -392,6 +392,6 @@ fn atoi(text: &str) -> Result<i64, String> {
             }
             _ => "invalid syntax",
         };
-        format!("strconv.Atoi: parsing {}: {cause}", gojson::quote(text))
+        format!("strconv.Atoi: parsing {}: {cause}", go::quote(text))
     })
 }

@@ -61,7 +61,7 @@ impl PatchSchema for GoSchema {
             return Err(format!(
                 "unable to find api field in struct {} for the json field {}",
                 owner.short_name(),
-                sluice_base::gojson::quote(key)
+                sluice_base::go::quote(key)
             ));
         };
         let patch =

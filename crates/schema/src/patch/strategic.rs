@@ -8,9 +8,10 @@
 //! - `null` removes a field.
 
 use serde_json::{Map, Value};
+use sluice_base::go::value;
 
 use super::order::{Identity, partition, weave};
-use super::print::{go_text, go_type, go_value};
+use super::print::{go_text, go_type};
 use super::{FieldPatch, PatchError, PatchSchema};
 
 pub(super) const DIRECTIVE: &str = "$patch";
@@ -197,7 +198,7 @@ fn check_order(changes: &[Value], order: &[Value], merge_key: &str) -> Result<()
         place = places.next();
     }
     if left.peek().is_some() && place.is_none() {
-        let print = |list: &[Value]| go_value(&Value::Array(list.to_vec()));
+        let print = |list: &[Value]| value::plain(&Value::Array(list.to_vec()));
         return Err(PatchError::Failed(format!(
             "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
             print(changes),
@@ -376,7 +377,7 @@ fn items_are_objects(lists: &[&[Value]]) -> Result<bool, PatchError> {
                     lists.iter().map(|list| Value::Array(list.to_vec())).collect();
                 return Err(PatchError::Failed(format!(
                     "list element types are not identical: {}",
-                    go_value(&Value::Array(all))
+                    value::plain(&Value::Array(all))
                 )));
             }
             Some(_) => {}
@@ -478,14 +479,14 @@ fn unknown_directive(directive: &Value, map: &Value) -> PatchError {
     PatchError::Failed(format!(
         "unknown patch type: {} in map: {}",
         go_text(directive),
-        go_value(map)
+        value::plain(map)
     ))
 }
 
 pub(super) fn missing_key(item: &Value, merge_key: &str) -> PatchError {
     PatchError::Failed(format!(
         "map: {} does not contain declared merge key: {merge_key}",
-        go_value(item)
+        value::plain(item)
     ))
 }
 

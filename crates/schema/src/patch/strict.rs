@@ -90,7 +90,7 @@ pub fn json_patch_complaints(patch: &Document) -> Result<Vec<String>, PatchError
 }
 
 fn complain(complaints: &mut Vec<String>, what: &str, path: &str) {
-    let complaint = format!("{what} {}", sluice_base::gojson::quote(path));
+    let complaint = format!("{what} {}", sluice_base::go::quote(path));
     if complaints.len() < MAX_COMPLAINTS && !complaints.contains(&complaint) {
         complaints.push(complaint);
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_base::gojson;
+use sluice_base::go;
 
 use super::element::{KeyField, PathElement};
 use super::model::{List, ListRelationship, Map, Scalar, Shape, TypeId, TypeRef};
@@ -200,7 +200,7 @@ impl TypeRef {
             }
         }
         if !keys.is_empty() && found.is_empty() {
-            let quoted: Vec<_> = keys.iter().map(|key| gojson::quote(key)).collect();
+            let quoted: Vec<_> = keys.iter().map(|key| go::quote(key)).collect();
             return Err(format!(
                 "associative list with keys has an element that omits all key fields [{}] (and \
                  doesn't have default values for any key fields)",

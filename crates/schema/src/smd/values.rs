@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
-use sluice_base::gojson;
+use sluice_base::go;
 
 /// A JSON number as Go decodes it: an `int64` where it fits, a `float64` otherwise.
 #[derive(Clone, Copy)]
@@ -108,8 +108,8 @@ pub(crate) fn display(out: &mut String, value: &Value) {
         Value::Bool(value) => {
             let _ = write!(out, "{value}");
         }
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => out.push_str(&gojson::quote(text)),
+        Value::Number(number) => out.push_str(&go::value::number(number)),
+        Value::String(text) => out.push_str(&go::quote(text)),
         Value::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -129,27 +129,6 @@ pub(crate) fn display(out: &mut String, value: &Value) {
     }
 }
 
-fn write_number(out: &mut String, number: &Number) {
-    match numeric(number) {
-        Numeric::Integer(value) => {
-            let _ = write!(out, "{value}");
-        }
-        Numeric::Float(value) => out.push_str(&float_general(value)),
-    }
-}
-
-/// A float as Go's `%v` prints it: shortest digits, an exponent below 1e-4 and from 1e6 on.
-fn float_general(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let Ok(exponent) = exponent.parse::<i32>() else { return scientific };
-    if (-4..6).contains(&exponent) {
-        return format!("{value}");
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
-}
-
 /// Go's name for the type of a decoded value, as `%T` prints it.
 pub(crate) fn go_type(value: &Value) -> &'static str {
     match value {
@@ -167,80 +146,10 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
 
 /// A wrapped value as `%v` prints it: `&{abc}`, `&{map[a:1]}`.
 pub(crate) fn go_wrapped(value: &Value) -> String {
-    let mut out = String::from("&{");
-    go_plain(&mut out, value);
-    out.push('}');
-    out
-}
-
-fn go_plain(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("<nil>"),
-        Value::Bool(value) => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => out.push_str(text),
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(' ');
-                }
-                go_plain(out, item);
-            }
-            out.push(']');
-        }
-        Value::Object(fields) => {
-            out.push_str("map[");
-            for (index, (name, field)) in fields.iter().enumerate() {
-                if index > 0 {
-                    out.push(' ');
-                }
-                let _ = write!(out, "{name}:");
-                go_plain(out, field);
-            }
-            out.push(']');
-        }
-    }
+    format!("&{{{}}}", go::value::plain(value))
 }
 
 /// A wrapped value as `%#v` prints it: `&value.valueUnstructured{Value:1}`.
 pub(crate) fn go_syntax(value: &Value) -> String {
-    let mut out = String::from("&value.valueUnstructured{Value:");
-    go_literal(&mut out, value);
-    out.push('}');
-    out
-}
-
-fn go_literal(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("interface {}(nil)"),
-        Value::Bool(value) => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => out.push_str(&gojson::quote(text)),
-        Value::Array(items) => {
-            out.push_str("[]interface {}{");
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                go_literal(out, item);
-            }
-            out.push('}');
-        }
-        Value::Object(fields) => {
-            out.push_str("map[string]interface {}{");
-            for (index, (name, field)) in fields.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                let _ = write!(out, "{}:", gojson::quote(name));
-                go_literal(out, field);
-            }
-            out.push('}');
-        }
-    }
+    format!("&value.valueUnstructured{{Value:{}}}", go::value::syntax(value))
 }

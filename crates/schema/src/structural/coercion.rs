@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use super::object_meta::{self, Malformed};
 use super::{Additional, Root, Schema};
 use crate::field::{FieldError, Path};
-use crate::{metadata, names};
+use sluice_base::names;
+
+use crate::metadata;
 
 /// Gives embedded metadata Go's types. Returns the paths of fields that metadata does not have.
 pub fn coerce(

@@ -5,7 +5,7 @@
 //! Go's `int64` or `float64`, whichever the JSON text was.
 
 use serde_json::Value;
-use sluice_base::gojson;
+use sluice_base::go;
 
 use super::{Additional, Schema, formats};
 use crate::field::{ErrorType, FieldError, Path};
@@ -61,7 +61,7 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
 }
 
 fn invalid_type(name: &str, expected: &str, actual: &str) -> Failure {
-    let message = format!("{name} in body must be of type {expected}: {}", gojson::quote(actual));
+    let message = format!("{name} in body must be of type {expected}: {}", go::quote(actual));
     Failure::new(name, ErrorType::TypeInvalid, Some(Value::String(actual.to_owned())), message)
 }
 
@@ -176,7 +176,7 @@ impl Validator {
 
     fn check_junctors(&self, value: &Value, schema: &Schema, name: &str) -> Outcome {
         let mut outcome = Outcome::default();
-        let quoted = gojson::quote(name);
+        let quoted = go::quote(name);
         if !schema.any_of.is_empty() {
             let mut best: Option<Outcome> = None;
             let mut success = None;
@@ -247,7 +247,7 @@ impl Validator {
         } else {
             format!("Found {valid} valid alternatives")
         };
-        let quoted = gojson::quote(name);
+        let quoted = go::quote(name);
         outcome.add(Failure::junctor(format!(
             "{quoted} must validate one and only one schema (oneOf). {found}"
         )));

@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use sluice_base::gojson;
+use sluice_base::go;
 
 use crate::tree::{Branch, Item, Value, json_text};
 
@@ -98,7 +98,7 @@ fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
         Value::Null | Value::Comment(_) => out.push_str("null"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
         Value::Int(number) => out.push_str(&number.to_string()),
-        Value::Float(number) if number.is_finite() => out.push_str(&gojson::float(*number)),
+        Value::Float(number) if number.is_finite() => out.push_str(&go::float::json(*number)),
         Value::Float(_) => return Err("json: unsupported value".to_owned()),
         Value::Text(text) => out.push_str(&json_text(text)),
         Value::Bytes(bytes) => out.push_str(&json_text(STANDARD.encode(bytes).as_bytes())),

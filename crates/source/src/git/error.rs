@@ -37,8 +37,8 @@ pub enum GitError {
     UnresolvedRef(String),
     /// An invalid version range.
     #[error("semver parse error")]
-    Semver(#[source] crate::semver::SemverError),
-    /// No tag matches the range.
+    Semver(#[source] sluice_base::semver::SemverError),
+    /// No tag is in the range.
     #[error("no match found for semver: {0}")]
     NoVersion(String),
     /// The commit is not in the history of the reference.

@@ -5,7 +5,7 @@ use regex::Regex;
 use super::client::Image;
 use super::manifest::Descriptor;
 use super::media::HELM_CHART;
-use crate::semver::{Constraint, Version};
+use sluice_base::semver::{Constraint, Version};
 
 /// Why nothing was selected, with Flux's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

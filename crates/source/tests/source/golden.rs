@@ -1,12 +1,10 @@
-//! Tables that the originals filled in: `conformance/sourceignore` and `conformance/semver` record them.
+//! Tables that the originals filled in: `conformance/sourceignore` records them.
 
-use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sluice_source::ignore::{self, Rules};
-use sluice_source::semver::{Constraint, Version};
 
 /// The recorded table, or a longer one that a variable names.
 fn cases<T: DeserializeOwned>(name: &str, variable: &str) -> Vec<T> {
@@ -56,60 +54,5 @@ fn ignore_rules_are_those_of_the_original() {
         }
     }
     println!("{compared} paths compared, {} differ", wrong.len());
-    assert!(compared > 1000 && wrong.is_empty(), "{:#?}", wrong.get(..20).unwrap_or(&wrong));
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SemverCase {
-    range: String,
-    range_error: String,
-    versions: Vec<SemverAnswer>,
-}
-
-#[derive(Debug, Deserialize, PartialEq, Eq)]
-struct SemverAnswer {
-    version: String,
-    error: String,
-    text: String,
-    taken: bool,
-    compared: i8,
-}
-
-#[test]
-fn semver_ranges_are_those_of_the_original() {
-    let mut compared = 0;
-    let mut wrong = Vec::new();
-    for case in cases::<SemverCase>("semver.jsonl", "SLUICE_SEMVER_CASES") {
-        let range = Constraint::parse(&case.range);
-        let error = range.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        compared += 1;
-        if error != case.range_error {
-            wrong.push(format!("{:?}: {error:?}, not {:?}", case.range, case.range_error));
-        }
-        let mut before: Option<Version> = None;
-        for expected in &case.versions {
-            compared += 1;
-            let found = Version::parse(&expected.version);
-            let mut answer = SemverAnswer {
-                version: expected.version.clone(),
-                error: found.as_ref().err().map(ToString::to_string).unwrap_or_default(),
-                text: found.as_ref().map(ToString::to_string).unwrap_or_default(),
-                taken: false,
-                compared: 0,
-            };
-            if let Ok(found) = found {
-                answer.taken = range.as_ref().is_ok_and(|range| range.check(&found));
-                let order =
-                    before.as_ref().map_or(Ordering::Equal, |before| found.precedence(before));
-                answer.compared = order as i8;
-                before = Some(found);
-            }
-            if answer != *expected {
-                wrong.push(format!("{:?}: {answer:?}, not {expected:?}", case.range));
-            }
-        }
-    }
-    println!("{compared} answers compared, {} differ", wrong.len());
     assert!(compared > 1000 && wrong.is_empty(), "{:#?}", wrong.get(..20).unwrap_or(&wrong));
 }

@@ -42,8 +42,6 @@ fn rules_hold_for_what_their_target_matches() {
         let found = rules(&["/spec/replicas"], kind, labels).paths(&object).len();
         assert_eq!(found == 1, holds, "{kind:?} {labels:?}");
     }
-    assert!(LabelSelector::parse("a in b)").is_err());
-    assert!(LabelSelector::parse("a b").is_err());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use kube::Client;
 use kube::core::WatchEvent;
 use serde_json::Value;
 use sluice_base::clock::Clock;
+use sluice_base::labels::Selector;
 use sluice_kstatus::Status;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep};
@@ -341,28 +342,5 @@ fn version_of(object: &Value) -> Option<String> {
 
 /// The text form of a `LabelSelector`.
 fn selector_text(selector: &Value) -> Option<String> {
-    let mut parts = Vec::new();
-    for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten()
-    {
-        parts.push(format!("{key}={}", value.as_str()?));
-    }
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    for expression in expressions.into_iter().flatten() {
-        let key = expression.get("key")?.as_str()?;
-        let values: Vec<&str> = expression
-            .get("values")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        parts.push(match expression.get("operator")?.as_str()? {
-            "In" => format!("{key} in ({})", values.join(",")),
-            "NotIn" => format!("{key} notin ({})", values.join(",")),
-            "Exists" => key.to_owned(),
-            "DoesNotExist" => format!("!{key}"),
-            _ => return None,
-        });
-    }
-    selector.is_object().then(|| parts.join(","))
+    Some(Selector::from_object(selector).ok()??.to_string())
 }

@@ -7,9 +7,11 @@ use serde_json::{Map, Number, Value};
 use super::order;
 use super::scalar::Analysis;
 use super::writer::Writer;
+use sluice_base::go::float;
+
+use crate::Dialect;
 use crate::resolve::{Meaning, is_base_sixty, resolve};
 use crate::token::ScalarStyle;
-use crate::{Dialect, gofmt};
 
 /// `value` as `yaml.Marshal` of `sigs.k8s.io/yaml` prints it.
 ///
@@ -188,11 +190,11 @@ fn fold_next_lines(text: &str) -> Cow<'_, str> {
 fn number_text(number: &Number) -> String {
     match number.as_f64() {
         Some(value) if number.is_f64() => {
-            let json = gofmt::json(value);
+            let json = float::json(value);
             match resolve(&json, Dialect::V2) {
                 Meaning::Integer(value) => value.to_string(),
                 Meaning::Unsigned(value) => value.to_string(),
-                _ => gofmt::general(value),
+                _ => float::yaml(value),
             }
         }
         _ => number.to_string(),

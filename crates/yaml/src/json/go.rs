@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::base64;
 use super::decode::{Build, Key};
+use sluice_base::go::{float, quote};
+
 use crate::error::Error;
-use crate::gofmt;
 use crate::json::float_to_json;
 use crate::resolve::Meaning;
 
@@ -94,10 +95,7 @@ impl GoValue {
             Self::Integer(value) => Value::from(*value),
             Self::Unsigned(value) => Value::from(*value),
             Self::Float(value) => Value::Number(float_to_json(*value).ok_or_else(|| {
-                Error::Unsupported(format!(
-                    "json: unsupported value: {}",
-                    gofmt::general_go(*value)
-                ))
+                Error::Unsupported(format!("json: unsupported value: {}", float::general(*value)))
             })?),
             Self::Text(text) => Value::String(text.clone()),
             Self::Slice(items) => {
@@ -129,8 +127,8 @@ impl GoValue {
             Self::Bool(truth) => write!(out, "{truth}"),
             Self::Integer(value) => write!(out, "{value}"),
             Self::Unsigned(value) => write!(out, "{value:#x}"),
-            Self::Float(value) => write!(out, "{}", gofmt::general_go(*value)),
-            Self::Text(text) => write!(out, "{}", gofmt::quoted(text)),
+            Self::Float(value) => write!(out, "{}", float::general(*value)),
+            Self::Text(text) => write!(out, "{}", quote(text)),
             Self::Slice(items) => {
                 out.push_str("[]interface {}{");
                 for (index, item) in items.iter().enumerate() {
@@ -164,8 +162,8 @@ impl Key {
             Self::Bool(truth) => truth.to_string(),
             Self::Integer(value) => value.to_string(),
             Self::Unsigned(value) => format!("{value:#x}"),
-            Self::Float(bits) => gofmt::general_go(f64::from_bits(*bits)),
-            Self::Text(text) => gofmt::quoted(text),
+            Self::Float(bits) => float::general(f64::from_bits(*bits)),
+            Self::Text(text) => quote(text),
         }
     }
 

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Content, Node};
+use sluice_base::go::float;
+
+use crate::Dialect;
 use crate::error::Error;
 use crate::resolve::{Meaning, resolve};
 use crate::token::ScalarStyle;
-use crate::{Dialect, gofmt};
 
 impl Node {
     /// A text; it is quoted where YAML would take it for something else.
@@ -41,7 +43,7 @@ impl Node {
             Value::Bool(truth) => Self::scalar("!!bool", truth.to_string()),
             Value::Number(number) => match number.as_f64() {
                 Some(value) if number.is_f64() => {
-                    let text = gofmt::general(value);
+                    let text = float::yaml(value);
                     Self::scalar(resolve(&text, Dialect::V3).tag(), text)
                 }
                 _ => Self::scalar("!!int", number.to_string()),

@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::{Content, Node, Position};
+use sluice_base::go::float;
+
+use crate::Dialect;
 use crate::emit::{SequenceIndent, sort_by_key};
 use crate::error::Error;
 use crate::resolve::{Meaning, is_base_sixty, old_bool, resolve};
 use crate::token::ScalarStyle;
-use crate::{Dialect, gofmt};
 
 impl Node {
     /// The tree of a JSON object that `encoding/json` has decoded, as kyaml's `FromMap` makes it. All its
@@ -61,7 +63,7 @@ fn encoded(value: &Value) -> Node {
     match value {
         Value::Null => Node::scalar("!!null", "null"),
         Value::Bool(truth) => Node::scalar("!!bool", truth.to_string()),
-        Value::Number(number) => Node::scalar("", gofmt::general(number.as_f64().unwrap_or(0.0))),
+        Value::Number(number) => Node::scalar("", float::yaml(number.as_f64().unwrap_or(0.0))),
         Value::String(text) => Node::encoded_text(text),
         Value::Array(items) => Node::sequence(items.iter().map(encoded).collect()),
         Value::Object(fields) => {

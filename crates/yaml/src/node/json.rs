@@ -10,13 +10,15 @@ use serde_json::{Map, Value};
 
 use super::alias::Aliases;
 use super::{Content, Document, Node};
+use sluice_base::go::{float, quote};
+
 use crate::budget::Budget;
 use crate::emit::SequenceIndent;
 use crate::error::Error;
 use crate::json::{base64, float_to_json};
 use crate::resolve::{Meaning, Timestamp, resolve, resolve_tagged};
 use crate::token::ScalarStyle;
-use crate::{Dialect, MAX_DEPTH, gofmt, too_deep};
+use crate::{Dialect, MAX_DEPTH, too_deep};
 
 /// More than this many errors are of no use to anybody.
 const MAX_PROBLEMS: usize = 100;
@@ -285,7 +287,7 @@ impl<'n> Decoder<'n> {
                 self.problems.push(format!(
                     "line {}: mapping key {} already defined at line {}",
                     again.position.line,
-                    gofmt::quoted(again.identity().1),
+                    quote(again.identity().1),
                     key.position.line
                 ));
             }
@@ -388,8 +390,8 @@ impl<'n> Decoder<'n> {
                 Ok(Meaning::Bool(truth)) => write!(out, "{truth}"),
                 Ok(Meaning::Integer(number)) => write!(out, "{number}"),
                 Ok(Meaning::Unsigned(number)) => write!(out, "{number:#x}"),
-                Ok(Meaning::Float(number)) => write!(out, "{}", gofmt::general_go(number)),
-                _ => write!(out, "{}", gofmt::quoted(value)),
+                Ok(Meaning::Float(number)) => write!(out, "{}", float::general(number)),
+                _ => write!(out, "{}", quote(value)),
             },
             Content::Sequence { items, .. } => {
                 out.push_str("[]interface {}{");

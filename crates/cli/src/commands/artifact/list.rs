@@ -2,8 +2,9 @@
 
 use clap::{Args, Subcommand};
 use regex::Regex;
+use sluice_base::go::regexp;
+use sluice_base::semver::{Constraint, Version};
 use sluice_source::oci::{Access, OciError, REVISION, RemoteRepository, SOURCE};
-use sluice_source::semver::{Constraint, Version};
 
 use super::registry::Target;
 use super::{Login, registry};
@@ -110,7 +111,7 @@ impl Filter {
         };
         let expression = match expression.as_str() {
             "" => None,
-            text => Some(Regex::new(text).map_err(|error| bad("regex", text, &error))?),
+            text => Some(regexp::compile(text).map_err(|error| bad("regex", text, &error))?),
         };
         Ok(Self { range, expression })
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 use sluice_ssa::ObjectId;
 
 /// An object and its inventory.
@@ -74,7 +74,7 @@ impl Node {
 
     fn write_json(&self, out: &mut String) {
         let ObjectId { namespace, name, group, kind } = &self.id;
-        let quote = gojson::quote;
+        let quote = go::quote;
         let _ = write!(
             out,
             "{{\"resource\":{{\"Namespace\":{},\"Name\":{},\"GroupKind\":{{\"Group\":{},\"Kind\":{}}}}}",

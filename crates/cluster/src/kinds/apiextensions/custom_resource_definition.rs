@@ -1,7 +1,7 @@
 //! CustomResourceDefinition.
 
 use serde_json::{Value, json};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 use sluice_base::time;
 use sluice_schema::field::FieldError;
 use sluice_schema::structural::definition::{self, Condition};

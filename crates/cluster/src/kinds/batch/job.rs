@@ -116,7 +116,7 @@ impl Kind for Job {
     }
 
     fn unsupported_field(&self, field: &str) -> String {
-        format!("field label {} not supported for Job", sluice_base::gojson::quote(field))
+        format!("field label {} not supported for Job", sluice_base::go::quote(field))
     }
 }
 

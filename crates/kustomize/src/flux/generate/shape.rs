@@ -1,8 +1,8 @@
 //! Reading a value into the shape of a Go type and writing it again: unknown fields are dropped, what is
 //! empty is left out, and a number or truth is taken as text where a text is wanted.
 
-use serde_json::{Map, Number, Value, json};
-use sluice_base::gojson;
+use serde_json::{Map, Value, json};
+use sluice_base::{go, gojson};
 
 use crate::decode;
 
@@ -213,7 +213,7 @@ impl Reading {
 
     fn text(&mut self, value: &Value, wanted: &str) -> Value {
         match value {
-            Value::Number(number) if !self.is_hidden => Value::String(number_as_text(number)),
+            Value::Number(number) if !self.is_hidden => Value::String(go::value::number(number)),
             Value::Bool(truth) if !self.is_hidden => Value::String(truth.to_string()),
             Value::String(_) => value.clone(),
             other => {
@@ -236,19 +236,4 @@ impl Reading {
         };
         self.problem.get_or_insert_with(|| format!("{kind} into Go {place}"));
     }
-}
-
-/// `strconv.FormatFloat(value, 'g', -1, 64)` for what is no integer.
-fn number_as_text(number: &Number) -> String {
-    let Some(value) = number.as_f64().filter(|_| number.is_f64()) else {
-        return number.to_string();
-    };
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-4..6).contains(&exponent) {
-        return format!("{value}");
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
 }

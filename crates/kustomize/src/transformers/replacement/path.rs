@@ -7,7 +7,7 @@ use sluice_yaml::{Content, Node, SequenceIndent};
 
 use crate::access::{self, Kind};
 use crate::failure::{Failure, Result};
-use crate::go_regex;
+use crate::selector::compile;
 
 /// A field that was found.
 #[derive(Debug)]
@@ -261,7 +261,7 @@ impl Search {
         if node.items().is_empty() {
             return Ok(());
         }
-        let pattern = go_regex::compile(pattern)?;
+        let pattern = compile(pattern)?;
         for index in 0..node.items().len() {
             let Some(item) = node.items().get(index) else { continue };
             let text = if name.is_empty() { Some(item) } else { item.field(name) };

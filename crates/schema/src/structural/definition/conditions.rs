@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use sluice_base::gojson::quote;
+use sluice_base::go::quote;
 
 use super::{APPROVED_ANNOTATION, flag, list, text};
 use crate::field::{FieldError, Path, aggregate};

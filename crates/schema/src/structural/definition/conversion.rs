@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::spec::validate_choice;
 use super::{list, text};
+use sluice_base::names;
+
 use crate::field::{FieldError, Path};
-use crate::names;
 
 pub(super) fn validate(conversion: &Value, recognized: bool, path: &Path) -> Vec<FieldError> {
     if conversion.is_null() {

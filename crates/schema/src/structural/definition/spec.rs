@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use sluice_base::gojson;
+use sluice_base::names;
 
 use super::internal::{Internal, Version};
 use super::{Rules, Tolerance, conversion, flag, invalid_printed, list, schema, served, text};
 use crate::field::{FieldError, Path};
-use crate::names;
 
 pub(super) fn validate(spec: &Value, tolerance: &Tolerance, rules: &dyn Rules) -> Vec<FieldError> {
     let path = Path::new("spec");

@@ -1,7 +1,7 @@
 //! Bounds and multiples, with integers compared as `int64` and everything else as `float64`.
 
 use serde_json::{Number, Value};
-use sluice_base::gojson;
+use sluice_base::go;
 
 use super::outcome::{Failure, Outcome};
 use crate::structural::Schema;
@@ -87,7 +87,7 @@ fn check_integer(value: i64, schema: &Schema, name: &str) -> Outcome {
 fn check_float(value: f64, schema: &Schema, name: &str) -> Outcome {
     let mut outcome = Outcome::default();
     if let Some(factor) = schema.multiple_of {
-        let shown = gojson::display_float(factor);
+        let shown = go::float::general(factor);
         let quotient = if factor < 1.0 { 1.0 / factor * value } else { value / factor };
         if factor <= 0.0 {
             outcome.add(not_positive(name, factor.into(), &shown));
@@ -99,13 +99,13 @@ fn check_float(value: f64, schema: &Schema, name: &str) -> Outcome {
         && (value < limit || schema.exclusive_minimum && value <= limit)
     {
         let words = bound(schema.exclusive_minimum, true);
-        outcome.add(outside(name, value.into(), words, &gojson::display_float(limit)));
+        outcome.add(outside(name, value.into(), words, &go::float::general(limit)));
     }
     if let Some(limit) = schema.maximum
         && (value > limit || schema.exclusive_maximum && value >= limit)
     {
         let words = bound(schema.exclusive_maximum, false);
-        outcome.add(outside(name, value.into(), words, &gojson::display_float(limit)));
+        outcome.add(outside(name, value.into(), words, &go::float::general(limit)));
     }
     outcome
 }

@@ -1,7 +1,7 @@
 //! Checks of one value alone: texts, formats, enumerations, duplicates.
 
 use serde_json::{Number, Value};
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 
 use super::outcome::{Failure, Outcome};
 use super::{invalid_type, numbers};
@@ -61,7 +61,7 @@ pub(super) fn check_allowed(value: &Value, schema: &Schema, name: &str) -> Outco
         .collect();
     let message = format!("{name} in body should be one of [{}]", list.join(" "));
     let mut failure = Failure::new(name, ErrorType::NotSupported, Some(value.clone()), message);
-    let quoted: Vec<String> = list.iter().map(|text| gojson::quote(text)).collect();
+    let quoted: Vec<String> = list.iter().map(|text| go::quote(text)).collect();
     failure.detail = Some(format!("supported values: {}", quoted.join(", ")));
     Outcome::of(failure)
 }

@@ -9,7 +9,7 @@ use crate::git::error::{Cause, GitError, malformed};
 use crate::git::object::{ObjectId, Objects};
 use crate::git::peel::peel;
 use crate::git::remote::{FetchRequest, ObjectFilter, RemoteRef};
-use crate::semver::{self, Constraint};
+use sluice_base::semver::{self, Constraint};
 
 /// Flux's default branch.
 const DEFAULT_BRANCH: &str = "master";

@@ -1,8 +1,8 @@
 //! The signer: a certificate of a trusted authority, in a trusted log, with an expected identity.
 
 use jiff::Timestamp;
-use regex::Regex;
 use ring::digest::{SHA256, digest};
+use sluice_base::go::regexp;
 
 use super::Reason;
 use super::root::{Authority, TrustedRoot};
@@ -60,7 +60,7 @@ fn issuer_of<'r>(
     Err(format!("leaf certificate verification failed: {last}"))
 }
 
-/// One matching identity is enough; without expected identities every one matches.
+/// One identity that fits is enough; without any wanted one, every identity fits.
 fn check_identity(certificate: &Certificate, wanted: &[IdentityMatch]) -> Result<(), Reason> {
     if wanted.is_empty() {
         return Ok(());
@@ -68,7 +68,7 @@ fn check_identity(certificate: &Certificate, wanted: &[IdentityMatch]) -> Result
     let (issuer, names) = (oidc_issuer(certificate), certificate.names());
     for one in wanted {
         let compile = |what: &str, text: &str| {
-            Regex::new(text).map_err(|_| format!("malformed {what} in identity: {text}"))
+            regexp::compile(text).map_err(|_| format!("malformed {what} in identity: {text}"))
         };
         let by_issuer = one.issuer.is_empty() || compile("issuer", &one.issuer)?.is_match(&issuer);
         let subject = compile("subject", &one.subject)?;

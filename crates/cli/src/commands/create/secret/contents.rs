@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
-use sluice_base::gojson;
+use sluice_base::{go, gojson};
 use sluice_source::artifact::{Digest, DigestAlgorithm};
 
 use super::{Files, Git, GithubApp, Helm, Notation, Oci, Proxy, Receiver, Tls, secret};
@@ -201,7 +201,7 @@ pub(super) fn oci(wanted: &Oci, maker: &Maker<'_>) -> Result<Value, Failure> {
     let password = required(wanted.password.as_ref(), "--password")?;
     let auth = STANDARD.encode(format!("{username}:{password}"));
     // In the order of Go's types.
-    let quote = gojson::quote;
+    let quote = go::quote;
     let config = gojson::indent(&format!(
         "{{\"auths\":{{{}:{{\"username\":{},\"password\":{},\"auth\":{}}}}}}}",
         quote(url),

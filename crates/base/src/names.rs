@@ -1,7 +1,7 @@
-//! The rules for names, label keys and label values, with upstream's explanations.
+//! Kubernetes' rules for names, label keys and label values (`k8s.io/apimachinery/pkg/util/validation`).
 //!
-//! Each function returns upstream's messages, in upstream's order, for the rules that a value violates; an
-//! empty list means that the value is valid (`k8s.io/apimachinery/pkg/util/validation`).
+//! Each function returns what is wrong with a value, in upstream's texts and order; an empty list
+//! means the value is valid.
 
 const LABEL_1123: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_1123: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -15,9 +15,76 @@ pub fn max_length(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
-/// The same for labels, where upstream calls them bytes.
-fn max_bytes(limit: usize) -> String {
-    format!("must be no more than {limit} bytes")
+/// How one release of apimachinery says what is wrong with a label.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LabelTexts {
+    whole: &'static str,
+    unit: &'static str,
+    subdomain: &'static str,
+}
+
+impl LabelTexts {
+    /// apimachinery 0.35.
+    pub(crate) const CURRENT: Self = Self {
+        whole: "a valid label key",
+        unit: "bytes",
+        subdomain: "a lowercase RFC 1123 subdomain",
+    };
+    /// apimachinery 0.19, of which kyaml has a copy.
+    pub(crate) const KYAML: Self =
+        Self { whole: "a qualified name", unit: "characters", subdomain: "a DNS-1123 subdomain" };
+
+    fn too_long(self, limit: usize) -> String {
+        format!("must be no more than {limit} {}", self.unit)
+    }
+
+    /// What is wrong with a label key.
+    pub(crate) fn key(self, value: &str) -> Vec<String> {
+        let examples = ["MyName", "my.name", "123-abc"];
+        let mut wrong = Vec::new();
+        let parts: Vec<&str> = value.split('/').collect();
+        let name = match parts.as_slice() {
+            [name] => *name,
+            ["", name] => {
+                wrong.push("prefix part must be non-empty".to_owned());
+                *name
+            }
+            [prefix, name] => {
+                let problems = subdomain(prefix, self.subdomain, |limit| self.too_long(limit));
+                wrong.extend(problems.into_iter().map(|why| format!("prefix part {why}")));
+                *name
+            }
+            _ => {
+                let why = mismatch(LABEL_KEY_WORDS, LABEL_KEY, &examples);
+                return vec![format!(
+                    "{} {why} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+                    self.whole
+                )];
+            }
+        };
+        if name.is_empty() {
+            wrong.push("name part must be non-empty".to_owned());
+        } else if name.len() > 63 {
+            wrong.push(format!("name part {}", self.too_long(63)));
+        }
+        if !matches_label_text(name) {
+            wrong.push(format!("name part {}", mismatch(LABEL_KEY_WORDS, LABEL_KEY, &examples)));
+        }
+        wrong
+    }
+
+    /// What is wrong with a label value.
+    pub(crate) fn value(self, value: &str) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if value.len() > 63 {
+            wrong.push(self.too_long(63));
+        }
+        if !value.is_empty() && !matches_label_text(value) {
+            let words = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+            wrong.push(mismatch(words, LABEL_VALUE, &["MyValue", "my_value", "12345"]));
+        }
+        wrong
+    }
 }
 
 /// The explanation of a text that does not match `expression`.
@@ -68,17 +135,19 @@ pub fn dns1123_label(value: &str) -> Vec<String> {
 
 /// A lower case RFC 1123 subdomain: labels (of any length) joined by dots, up to 253 bytes.
 pub fn dns1123_subdomain(value: &str) -> Vec<String> {
-    subdomain(value, max_length)
+    subdomain(value, "a lowercase RFC 1123 subdomain", max_length)
 }
 
-fn subdomain(value: &str, too_long: fn(usize) -> String) -> Vec<String> {
+fn subdomain(value: &str, what: &str, too_long: impl Fn(usize) -> String) -> Vec<String> {
     let mut wrong = Vec::new();
     if value.len() > 253 {
         wrong.push(too_long(253));
     }
     if !matches_subdomain_1123(value) {
-        let words = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
-        wrong.push(mismatch(words, SUBDOMAIN_1123, &["example.com"]));
+        let words = format!(
+            "{what} must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
+        );
+        wrong.push(mismatch(&words, SUBDOMAIN_1123, &["example.com"]));
     }
     wrong
 }
@@ -112,52 +181,12 @@ fn matches_label_text(value: &str) -> bool {
 
 /// A label key, which upstream also calls a qualified name: `name` or `prefix/name`.
 pub fn label_key(value: &str) -> Vec<String> {
-    let examples = ["MyName", "my.name", "123-abc"];
-    let mut wrong = Vec::new();
-    let parts: Vec<&str> = value.split('/').collect();
-    let name = match parts.as_slice() {
-        [name] => *name,
-        [prefix, name] => {
-            if prefix.is_empty() {
-                wrong.push("prefix part must be non-empty".to_owned());
-            } else {
-                wrong.extend(
-                    subdomain(prefix, max_bytes)
-                        .into_iter()
-                        .map(|why| format!("prefix part {why}")),
-                );
-            }
-            *name
-        }
-        _ => {
-            let why = mismatch(LABEL_KEY_WORDS, LABEL_KEY, &examples);
-            return vec![format!(
-                "a valid label key {why} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-            )];
-        }
-    };
-    if name.is_empty() {
-        wrong.push("name part must be non-empty".to_owned());
-    } else if name.len() > 63 {
-        wrong.push(format!("name part {}", max_bytes(63)));
-    }
-    if !matches_label_text(name) {
-        wrong.push(format!("name part {}", mismatch(LABEL_KEY_WORDS, LABEL_KEY, &examples)));
-    }
-    wrong
+    LabelTexts::CURRENT.key(value)
 }
 
 /// A label value: empty, or up to 63 characters like the name of a label key.
 pub fn label_value(value: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if value.len() > 63 {
-        wrong.push(max_bytes(63));
-    }
-    if !value.is_empty() && !matches_label_text(value) {
-        let words = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-        wrong.push(mismatch(words, LABEL_VALUE, &["MyValue", "my_value", "12345"]));
-    }
-    wrong
+    LabelTexts::CURRENT.value(value)
 }
 
 /// A name that can stand in a URL path; `prefix` says that more will be appended to it.

@@ -7,7 +7,9 @@ use std::fmt;
 
 pub use constraint::Constraint;
 
-/// A version or a range that cannot be read, in the library's words.
+use crate::go::quote;
+
+/// A version or a range that the library refuses, in its own text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SemverError {
     /// Not a version.
@@ -17,13 +19,13 @@ pub enum SemverError {
     #[error("version segment starts with 0")]
     SegmentStartsZero,
     /// A part is larger than 64 bits.
-    #[error("error parsing version segment: strconv.ParseUint: parsing {0:?}: value out of range")]
+    #[error("error parsing version segment: strconv.ParseUint: parsing {}: value out of range", quote(.0))]
     OutOfRange(String),
     /// More than 256 bytes.
     #[error("version string is too long (max 256 bytes)")]
     VersionTooLong,
     /// Not a range.
-    #[error("improper constraint: {0:?}")]
+    #[error("improper constraint: {}", quote(.0))]
     Improper(String),
     /// A range whose version cannot be read.
     #[error("constraint parser error")]
