@@ -75,21 +75,33 @@ async fn reconcile(
             let is_handled = text_at(&object, "/status/lastHandledReconcileAt") != before;
             Ok(if is_handled && readiness::settled(&object)? { Some(object) } else { None })
         })
-        .await?;
+        .await;
+    let object = match object {
+        Ok(object) => object,
+        Err(failure) => {
+            let object = session.get(kind, namespace, name).await?;
+            return Err(placed(session, &object, failure).await);
+        }
+    };
     let ready =
         condition(&object, "Ready").ok_or_else(|| Failure::flux("status can't be determined"))?;
     if text_at(ready, "/status") != "True" {
         let message = text_at(ready, "/message");
         let quoted = if has_source(kind) { message.to_owned() } else { format!("'{message}'") };
         let failure = Failure::flux(format!("{} reconciliation failed: {quoted}", kind.name()));
-        let classes = Classes::read(session, Some(namespace), [&object]).await;
-        return Err(match classes.places(&object) {
-            Some(places) => failure.hint(places),
-            None => failure,
-        });
+        return Err(placed(session, &object, failure).await);
     }
     tell::success(&(kind.success)(&object));
     Ok(())
+}
+
+/// A failure with the places of the objects that failed, if an event names them.
+async fn placed(session: &Session, object: &Value, failure: Failure) -> Failure {
+    let classes = Classes::read(session, Some(&session.namespace), [object]).await;
+    match classes.places(object) {
+        Some(places) => failure.hint(places),
+        None => failure,
+    }
 }
 
 /// Kinds with a source.

@@ -34,7 +34,7 @@ fn directory(name: &str) -> PathBuf {
 /// Flux has none of these, so the golden is what ours said when somebody last looked at it.
 #[test]
 fn what_only_ours_says_is_said_again() {
-    for name in ["ours", "bad-input"] {
+    for name in ["ours", "bad-input", "places"] {
         let session = Session::read(&directory("own").join(format!("{name}.session")));
         let golden = directory("own").join(format!("{name}.txt"));
         let answers = session.play(Path::new(env!("CARGO_BIN_EXE_sluice")));
