@@ -23,6 +23,9 @@ use super::{Kustomizations, Pass, source_text, timing};
 /// The version that a health check without one is about.
 const DEFAULT_API_VERSION: &str = "apps/v1";
 
+/// What becomes healthy within this time is not announced as being waited for: that saves most passes a write.
+const ANNOUNCED_AFTER: Duration = Duration::from_secs(1);
+
 /// A wait for the health of what was applied.
 pub(super) struct HealthWait {
     pub(super) applier: Applier,
@@ -61,10 +64,9 @@ impl Kustomizations {
         tokio::pin!(waiting);
         let message = wait.progress.text("Running health checks");
         pass.conditions.mark_reconciling(PROGRESSING, &message);
-        // What is healthy at once need not be announced.
-        let outcome = match futures::poll!(waiting.as_mut()) {
-            std::task::Poll::Ready(outcome) => outcome,
-            std::task::Poll::Pending => {
+        let outcome = match tokio::time::timeout(ANNOUNCED_AFTER, waiting.as_mut()).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
                 pass.update_time();
                 pass.conditions.set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
                 pass.write().await?;
