@@ -3,6 +3,7 @@
 mod affix;
 mod annotations;
 mod entries;
+mod fields;
 mod hash;
 mod images;
 mod labels;
@@ -25,6 +26,7 @@ use crate::resources::Resources;
 
 pub(crate) use affix::{Affix, Side};
 pub(crate) use annotations::Annotations;
+pub(crate) use fields::{FieldSteps, Step};
 pub(crate) use hash::Hash;
 pub(crate) use images::{Image, Images};
 pub(crate) use labels::{LabelFields, Labels};
@@ -40,6 +42,23 @@ pub(crate) trait Transformer {
     /// Changes the resources.
     fn transform(&self, resources: &mut Resources, schema: &Schema) -> Result<()>;
 }
+
+/// Adds the steps of one field of a kustomization file.
+type Field = fn(&mut FieldSteps<'_>);
+
+/// The transformers that have a field, in the order in which kustomize runs them.
+pub(crate) const FIELDS: &[Field] = &[
+    PatchStrategicMerge::field,
+    Patch::field,
+    Namespace::field,
+    Affix::fields,
+    Labels::fields,
+    Annotations::field,
+    PatchJson6902::field,
+    Replicas::field,
+    Images::field,
+    Replacements::field,
+];
 
 /// Access to files for transformers and generators: by paths relative to their kustomization, within the load
 /// restrictions.

@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 use super::generate::Configured;
-use super::transform::Step;
 use super::{Accumulator, Session, Target, entries};
 use crate::failure::{Failure, Result};
 use crate::generators::Generator;
@@ -13,7 +12,7 @@ use crate::origin::Origin;
 use crate::read;
 use crate::resource::Resource;
 use crate::resources::Resources;
-use crate::transformers::{self, Transformer};
+use crate::transformers::{self, Step, Transformer};
 
 /// The configuration of one object.
 enum Plugin {

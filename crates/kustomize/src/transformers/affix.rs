@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Load, Transformer};
+use super::{FieldSteps, Load, Transformer};
 use crate::access;
 use crate::config::Specs;
 use crate::decode::{Fields, Unknown};
@@ -32,6 +32,19 @@ pub(crate) struct Affix {
 impl Affix {
     pub(crate) fn new(side: Side, text: String, specs: Specs) -> Self {
         Self { side, text, specs }
+    }
+
+    /// `namePrefix` and `nameSuffix`
+    pub(super) fn fields(steps: &mut FieldSteps<'_>) {
+        let (it, config) = (steps.kustomization, steps.config);
+        if !it.name_prefix.is_empty() {
+            let made = Self::new(Side::Prefix, it.name_prefix.clone(), config.name_prefix.clone());
+            steps.add("PrefixTransformer", "namePrefix", None, Ok(made));
+        }
+        if !it.name_suffix.is_empty() {
+            let made = Self::new(Side::Suffix, it.name_suffix.clone(), config.name_suffix.clone());
+            steps.add("SuffixTransformer", "nameSuffix", None, Ok(made));
+        }
     }
 
     pub(crate) fn from_config(side: Side, config: &Value, _: &dyn Load) -> Result<Self> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Load, Transformer, entries};
+use super::{FieldSteps, Load, Transformer, entries};
 use crate::config::Specs;
 use crate::decode::{Fields, Unknown};
 use crate::failure::Result;
@@ -22,6 +22,16 @@ pub(crate) struct Annotations {
 impl Annotations {
     pub(crate) fn new(annotations: BTreeMap<String, String>, specs: Specs) -> Self {
         Self { annotations, specs }
+    }
+
+    /// `commonAnnotations`
+    pub(super) fn field(steps: &mut FieldSteps<'_>) {
+        let annotations = &steps.kustomization.common_annotations;
+        if !annotations.is_empty() {
+            let specs = steps.config.common_annotations.clone();
+            let made = Self::new(annotations.clone(), specs);
+            steps.add("AnnotationsTransformer", "commonAnnotations", None, Ok(made));
+        }
     }
 
     pub(crate) fn from_config(config: &Value, _: &dyn Load) -> Result<Self> {

@@ -11,7 +11,7 @@ use regex::Regex;
 use serde_json::Value;
 use sluice_yaml::{Content, Node};
 
-use super::{Load, Transformer};
+use super::{FieldSteps, Load, Transformer};
 use crate::access::{self, Kind};
 use crate::config::Specs;
 use crate::decode::{Fields, Unknown};
@@ -102,6 +102,16 @@ impl Images {
             Ok((image, pattern))
         };
         Ok(Self { images: images.into_iter().map(compile).collect::<Result<_>>()?, specs })
+    }
+
+    /// `images`: one step, which stands for one of kustomize's for each entry.
+    pub(super) fn field(steps: &mut FieldSteps<'_>) {
+        let images = &steps.kustomization.images;
+        if !images.is_empty() {
+            let made = Self::new(images.clone(), steps.config.images.clone());
+            steps.add("ImageTagTransformer", "images", None, made);
+            steps.repeat_last(images.len());
+        }
     }
 
     pub(crate) fn from_config(config: &Value, _: &dyn Load) -> Result<Self> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Load, Transformer, entries};
+use super::{FieldSteps, Load, Transformer, entries};
 use crate::config::{Specs, TransformerConfig};
 use crate::decode::{Fields, Unknown};
 use crate::failure::Result;
@@ -31,6 +31,19 @@ pub(crate) struct LabelFields {
 impl Labels {
     pub(crate) fn new(labels: BTreeMap<String, String>, specs: Specs) -> Self {
         Self { labels, specs }
+    }
+
+    /// `labels` and `commonLabels`
+    pub(super) fn fields(steps: &mut FieldSteps<'_>) {
+        let (it, config) = (steps.kustomization, steps.config);
+        for (index, label) in it.labels.iter().enumerate() {
+            let made = Self::of_entry(label.pairs.clone(), &label.wanted, config);
+            steps.add("LabelTransformer", "labels", Some(index), made);
+        }
+        if !it.labels.is_empty() || !it.common_labels.is_empty() {
+            let made = Self::new(it.common_labels.clone(), config.common_labels.clone());
+            steps.add("LabelTransformer", "commonLabels", None, Ok(made));
+        }
     }
 
     /// For an entry of `labels` in a kustomization.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sluice_yaml::Node;
 
-use super::{Load, Transformer};
+use super::{FieldSteps, Load, Transformer};
 use crate::access::{self, Kind};
 use crate::config::Specs;
 use crate::decode::{Fields, Unknown};
@@ -56,6 +56,15 @@ pub(crate) struct Namespace {
 impl Namespace {
     pub(crate) fn new(name: String, specs: Specs) -> Self {
         Self { name, specs, unset_only: false, subjects: Subjects::default() }
+    }
+
+    /// `namespace`
+    pub(super) fn field(steps: &mut FieldSteps<'_>) {
+        let name = &steps.kustomization.namespace;
+        if !name.is_empty() {
+            let made = Self::new(name.clone(), steps.config.namespace.clone());
+            steps.add("NamespaceTransformer", "namespace", None, Ok(made));
+        }
     }
 
     pub(crate) fn from_config(config: &Value, _: &dyn Load) -> Result<Self> {

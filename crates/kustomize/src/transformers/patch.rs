@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Load, Transformer};
+use super::{FieldSteps, Load, Transformer};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
 use crate::openapi::Schema;
@@ -119,6 +119,14 @@ impl Patch {
             }
         };
         Ok(Self { target: entry.target, sort, source, file })
+    }
+
+    /// `patches`
+    pub(super) fn field(steps: &mut FieldSteps<'_>) {
+        for (index, patch) in steps.kustomization.patches.iter().enumerate() {
+            let made = Self::new(patch.clone(), steps.files);
+            steps.add("PatchTransformer", "patches", Some(index), made);
+        }
     }
 
     pub(crate) fn from_config(config: &Value, files: &dyn Load) -> Result<Self> {

@@ -7,7 +7,7 @@ mod target;
 use serde_json::Value;
 use sluice_yaml::{Content, Duplicates, Node};
 
-use super::{Load, Transformer};
+use super::{FieldSteps, Load, Transformer};
 use crate::access;
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
@@ -124,6 +124,15 @@ pub(crate) struct Replacements {
 
 impl Replacements {
     /// From the entries of a kustomization.
+    /// `replacements`
+    pub(super) fn field(steps: &mut FieldSteps<'_>) {
+        let replacements = &steps.kustomization.replacements;
+        if !replacements.is_empty() {
+            let made = Self::new(replacements, steps.files);
+            steps.add("ReplacementTransformer", "replacements", None, made);
+        }
+    }
+
     pub(crate) fn new(entries: &[ReplacementField], files: &dyn Load) -> Result<Self> {
         let mut entries = entries.to_vec();
         for entry in &mut entries {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sluice_yaml::Node;
 
-use super::{Load, Transformer};
+use super::{FieldSteps, Load, Transformer};
 use crate::access;
 use crate::config::Specs;
 use crate::decode::{Fields, Unknown};
@@ -36,6 +36,14 @@ pub(crate) struct Replicas {
 impl Replicas {
     pub(crate) fn new(replica: Replica, specs: Specs) -> Self {
         Self { replica, specs }
+    }
+
+    /// `replicas`
+    pub(super) fn field(steps: &mut FieldSteps<'_>) {
+        for (index, replica) in steps.kustomization.replicas.iter().enumerate() {
+            let made = Self::new(replica.clone(), steps.config.replicas.clone());
+            steps.add("ReplicaCountTransformer", "replicas", Some(index), Ok(made));
+        }
     }
 
     pub(crate) fn from_config(config: &Value, _: &dyn Load) -> Result<Self> {

@@ -123,7 +123,7 @@ fn failures_are_placed_in_the_files_of_the_source() {
         assert!(!error.to_string().contains("/src"), "{error}");
     }
     let spec = Spec { substitution: Some(Strategy::Always), ..Spec::default() };
-    let variable = [("base/deploy.yaml", DEPLOY.replace("web:1", "web:${tag}"))];
+    let variable = [("base/deploy.yaml", DEPLOY.replace("web:1", "'web:${tag}'"))];
     let variable = [(variable[0].0, variable[0].1.as_str())];
     let error = run(&tree(&variable), &spec, &Answers::default()).err().expect("it has no value");
     assert_eq!(error.stage, Stage::Substitute);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_yaml::SequenceIndent;
 
-use super::super::{Load, Transformer};
+use super::super::{FieldSteps, Load, Transformer};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
 use crate::json_patch::JsonPatch;
@@ -143,6 +143,14 @@ impl PatchJson6902 {
             return Err(place(Failure::new("patch appears to be empty")));
         }
         Ok(Self { target, operations })
+    }
+
+    /// `patchesJson6902`
+    pub(in crate::transformers) fn field(steps: &mut FieldSteps<'_>) {
+        for (index, patch) in steps.kustomization.patches_json6902.iter().enumerate() {
+            let made = Self::new(patch.target.clone(), &patch.path, &patch.patch, steps.files);
+            steps.add("PatchJson6902Transformer", "patchesJson6902", Some(index), made);
+        }
     }
 
     pub(crate) fn from_config(config: &Value, files: &dyn Load) -> Result<Self> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sluice_yaml::Node;
 
-use super::super::{Load, Transformer};
+use super::super::{FieldSteps, Load, Transformer};
 use crate::decode::{Fields, Unknown};
 use crate::failure::{Failure, Result};
 use crate::openapi::Schema;
@@ -88,6 +88,15 @@ impl PatchStrategicMerge {
     /// Each text is a patch, or the path of a file that holds patches.
     pub(crate) fn new(texts: &[String], files: &dyn Load) -> Result<Self> {
         Self::of(texts, "", files)
+    }
+
+    /// `patchesStrategicMerge`
+    pub(in crate::transformers) fn field(steps: &mut FieldSteps<'_>) {
+        let patches = &steps.kustomization.patches_strategic_merge;
+        if !patches.is_empty() {
+            let made = Self::new(patches, steps.files);
+            steps.add("PatchStrategicMergeTransformer", "patchesStrategicMerge", None, made);
+        }
     }
 
     pub(crate) fn from_config(config: &Value, files: &dyn Load) -> Result<Self> {
