@@ -116,6 +116,7 @@ impl Ground {
     async fn apply(&self, mut more: Value) {
         more["apiVersion"] = json!(Kustomization::DEFINITION.api_version());
         more["kind"] = json!("Kustomization");
+        more["metadata"]["name"] = json!("it");
         let params = PatchParams::apply("user").force();
         self.api.patch("it", &params, &Patch::Apply(more)).await.unwrap();
         self.observe().await;
