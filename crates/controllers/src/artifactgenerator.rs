@@ -15,27 +15,73 @@ mod validation;
 
 use std::sync::Arc;
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::extensions::artifactgenerator::{ArtifactGenerator, ArtifactSourceReference};
 use sluice_api::names::finalizers::GENERATOR;
 use sluice_api::shared::artifact::Artifact;
+use sluice_api::source;
 use sluice_runtime::controller::{Core, is_due};
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 use sluice_runtime::pass::OnChange;
 use sluice_runtime::queue::{Next, Queue};
-use sluice_runtime::store::{Change, Store};
+use sluice_runtime::store::Change;
 use sluice_runtime::worker::Reconcile;
 
 use crate::context::Context;
+use crate::rights::{Right, WATCH};
+use crate::run::wiring::Wiring;
 use crate::sources::Sources;
 use crate::sourcing::SourceBackends;
-use crate::waking::{Consumes, Wakes};
+use crate::table::{Controller, ReconciledKind};
+use crate::waking::{ArtifactChange, Consumes, Wakes};
 
 /// A pass over an ArtifactGenerator.
 type Pass<'c> = sluice_runtime::pass::Pass<'c, ArtifactGenerator>;
 
 /// The field manager of what is written, and the label of what is made.
 const MANAGER: &str = "source-watcher";
+
+/// The kind in the table.
+pub(crate) const KIND: ReconciledKind = ReconciledKind {
+    definition: ArtifactGenerator::DEFINITION,
+    controller: Controller::Watcher,
+    rights: &[
+        Right::new(
+            source::GROUP,
+            &["externalartifacts"],
+            &["create", "delete", "get", "list", "patch", "watch"],
+            "what the generators make",
+        ),
+        Right {
+            subresource: "status",
+            ..Right::new(
+                source::GROUP,
+                &["externalartifacts"],
+                &["patch"],
+                "the artifacts that the generators made",
+            )
+        },
+        Right::new(
+            source::GROUP,
+            &["buckets", "gitrepositories", "helmcharts", "ocirepositories"],
+            WATCH,
+            "the sources that artifacts are composed of",
+        ),
+    ],
+    wire,
+};
+
+fn wire(wiring: &mut Wiring<'_>) {
+    let Some(context) = wiring.context(KIND.controller) else { return };
+    let (queue, sources) = (wiring.queue(&KIND.definition), Arc::clone(&wiring.sources));
+    let (backends, own) = (wiring.backends(), Arc::clone(&queue));
+    let controller = Arc::new(ArtifactGenerators::new(context, backends, sources, own));
+    wiring.users.add(Arc::clone(&controller) as _);
+    wiring.controller(&KIND, queue, &controller);
+    let (store, shard) = (Arc::clone(&controller.core.store), wiring.shard());
+    wiring.observe(&store, shard, move |change| controller.on_change(&change));
+}
 
 /// The controller of ArtifactGenerators.
 pub struct ArtifactGenerators {
@@ -55,11 +101,6 @@ impl ArtifactGenerators {
     ) -> Self {
         let core = Core::new(context.pass.clone(), Arc::default(), queue, MANAGER, GENERATOR);
         Self { context, backends, sources, core }
-    }
-
-    /// The ArtifactGenerators of the cluster.
-    pub fn store(&self) -> &Arc<Store<ArtifactGenerator>> {
-        &self.core.store
     }
 }
 
@@ -91,11 +132,9 @@ impl Wakes for ArtifactGenerators {
 }
 
 impl Consumes for ArtifactGenerators {
-    /// What copies from the source is due if there is another artifact, or the same was stored again.
-    fn on_source(&self, source: &Reference, before: Option<&Artifact>, after: Option<&Artifact>) {
-        if after.is_some() && before != after {
-            self.wake(source);
-        }
+    /// What copies from the source is due, whatever changed about its artifact.
+    fn on_source(&self, source: &Reference, _: &Artifact, _: ArtifactChange) {
+        self.wake(source);
     }
 }
 

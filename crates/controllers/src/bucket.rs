@@ -9,8 +9,10 @@
 mod credentials;
 mod reconcile;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::names::conditions::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, RECONCILING, STALLED,
     STORAGE_OPERATION_FAILED,
@@ -18,15 +20,25 @@ use sluice_api::names::conditions::{
 use sluice_api::source::bucket::Bucket;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-
-use crate::sourcing::{SourceController, SourceKind};
 use sluice_runtime::outcome::Stop;
 use sluice_runtime::pass::Pass;
+
+use crate::rights::TOKENS;
+use crate::sourcing::{SECRETS, SourceController, SourceKind};
+use crate::table::{Controller, ReconciledKind};
 
 /// The controller of Buckets.
 pub type Buckets = SourceController<Bucket>;
 
 type BucketPass<'c> = Pass<'c, Bucket>;
+
+/// The kind in the table.
+pub(crate) const KIND: ReconciledKind = ReconciledKind {
+    definition: Bucket::DEFINITION,
+    controller: Controller::Source,
+    rights: &[SECRETS, TOKENS],
+    wire: |wiring| wiring.source(&KIND, &Arc::clone(&wiring.sources.bucket)),
+};
 
 impl SourceKind for Bucket {
     const WEIGHED: &'static [(&'static str, bool)] = &[

@@ -13,8 +13,10 @@ mod includes;
 mod reconcile;
 mod verification;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::names::conditions::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, INCLUDE_UNAVAILABLE, RECONCILING,
     SOURCE_VERIFIED, STALLED, STORAGE_OPERATION_FAILED,
@@ -22,15 +24,25 @@ use sluice_api::names::conditions::{
 use sluice_api::source::gitrepository::GitRepository;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-
-use crate::sourcing::{SourceController, SourceKind};
 use sluice_runtime::outcome::Stop;
 use sluice_runtime::pass::Pass;
+
+use crate::rights::TOKENS;
+use crate::sourcing::{SECRETS, SourceController, SourceKind};
+use crate::table::{Controller, ReconciledKind};
 
 /// The controller of GitRepositories.
 pub type GitRepositories = SourceController<GitRepository>;
 
 type GitPass<'c> = Pass<'c, GitRepository>;
+
+/// The kind in the table.
+pub(crate) const KIND: ReconciledKind = ReconciledKind {
+    definition: GitRepository::DEFINITION,
+    controller: Controller::Source,
+    rights: &[SECRETS, TOKENS],
+    wire: |wiring| wiring.source(&KIND, &Arc::clone(&wiring.sources.git)),
+};
 
 impl SourceKind for GitRepository {
     const WEIGHED: &'static [(&'static str, bool)] = &[

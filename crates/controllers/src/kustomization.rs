@@ -28,6 +28,7 @@ mod timing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::kustomize::GROUP;
 use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_api::names::conditions::READY;
@@ -35,12 +36,13 @@ use sluice_api::names::finalizers::FLUX;
 use sluice_api::names::sluice::{DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC};
 use sluice_api::shared::artifact::Artifact;
 use sluice_api::shared::condition::ConditionStatus;
+use sluice_api::source;
 use sluice_runtime::controller::{Core, is_due};
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
 use sluice_runtime::pass::OnChange;
 use sluice_runtime::queue::{Next, Queue};
-use sluice_runtime::store::{Change, Store};
+use sluice_runtime::store::Change;
 use sluice_runtime::watches::{Topic, Watches};
 use sluice_runtime::worker::Reconcile;
 use sluice_ssa::{ApplyOptions, Owner};
@@ -48,8 +50,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::drift::Drift;
+use crate::rights::{READ, Right, TOKENS, WATCH, When};
+use crate::run::wiring::Wiring;
 use crate::sources::Sources;
-use crate::waking::{Consumes, Wakes};
+use crate::table::{Controller, ReconciledKind};
+use crate::waking::{ArtifactChange, Consumes, WakeUp, Wakes};
 use handover::HandOver;
 use schedule::Schedule;
 
@@ -58,6 +63,56 @@ type Pass<'c> = sluice_runtime::pass::Pass<'c, Kustomization>;
 
 /// The field manager of what is written to Kustomizations.
 const MANAGER: &str = "gotk-kustomize-controller";
+
+/// The kind in the table.
+pub(crate) const KIND: ReconciledKind = ReconciledKind {
+    definition: Kustomization::DEFINITION,
+    controller: Controller::Kustomize,
+    rights: &[
+        Right::new(
+            source::GROUP,
+            &["buckets", "gitrepositories", "ocirepositories"],
+            WATCH,
+            "the sources that Kustomizations build from",
+        ),
+        Right {
+            when: When::With(Controller::Watcher),
+            ..Right::new(
+                source::GROUP,
+                &["externalartifacts"],
+                WATCH,
+                "the composed artifacts that Kustomizations build from",
+            )
+        },
+        Right::new(
+            "",
+            &["configmaps", "secrets"],
+            READ,
+            "values to substitute, decryption keys, kubeconfigs; only metadata is watched",
+        ),
+        Right::new(
+            "",
+            &["serviceaccounts"],
+            &["get", "impersonate"],
+            "applying as the account of a Kustomization, and whether it is still there",
+        ),
+        TOKENS,
+    ],
+    wire,
+};
+
+fn wire(wiring: &mut Wiring<'_>) {
+    let Some(context) = wiring.context(KIND.controller) else { return };
+    let (queue, sources) = (wiring.queue(&KIND.definition), Arc::clone(&wiring.sources));
+    let (controller, watching) = Kustomizations::new(context, sources, Arc::clone(&queue));
+    wiring.tasks.spawn(watching);
+    wiring.users.add(Arc::clone(&controller) as _);
+    wiring.controller(&KIND, queue, &controller);
+    let store = Arc::clone(&controller.core.store);
+    // A Kustomization of another shard is not known here, not even as a dependency, as in Flux.
+    let shard = wiring.shard();
+    wiring.observe(&store, shard, move |change| controller.on_change(&change));
+}
 
 /// Annotations that change what a pass does.
 const STEERING: [&str; 4] = [DEPENDS_ON, DRIFT, PRUNE_GUARD, SOPS_MAC];
@@ -136,11 +191,6 @@ impl Kustomizations {
             }
         };
         (controller, watching)
-    }
-
-    /// Where the watch puts Kustomizations.
-    pub fn store(&self) -> &Arc<Store<Kustomization>> {
-        &self.core.store
     }
 
     /// A whole pass is due.
@@ -236,33 +286,21 @@ impl Wakes for Kustomizations {
 }
 
 impl Consumes for Kustomizations {
-    /// What builds from the source is due if there is another revision or other content. If the same was only
-    /// stored again, or is served elsewhere now, those are due that did not get it before.
-    fn on_source(&self, source: &Reference, before: Option<&Artifact>, after: Option<&Artifact>) {
-        let Some(after) = after.filter(|after| before != Some(*after)) else { return };
-        let is_same = before.is_some_and(|before| {
-            before.revision == after.revision && before.digest == after.digest
-        });
-        let has_content =
-            before.is_some_and(|before| before.revision == after.revision) && !is_same;
+    fn on_source(&self, source: &Reference, artifact: &Artifact, change: ArtifactChange) {
         for waiting in self.handover.fetched(source) {
             self.ask(&waiting);
         }
         for key in self.core.index.referrers(source) {
             let object = self.core.store.get(&key);
-            let status = object.as_ref().and_then(|object| object.status.as_ref());
-            let applied = status.and_then(|status| status.last_applied_revision.as_ref());
-            let is_done = applied == Some(&after.revision)
-                && object.as_deref().is_some_and(is_ready)
-                && !has_content;
-            let is_running = if is_same || is_done {
-                self.refetch(&key)
-            } else {
-                self.cancel(&key, &format!("{}/{}", source.kind, source.key));
-                true
+            let is_applied = object.is_some_and(|object| is_applied(&object, &artifact.revision));
+            let is_due = match WakeUp::decide(change, is_applied) {
+                WakeUp::Supersede => {
+                    self.cancel(&key, &format!("{}/{}", source.kind, source.key));
+                    true
+                }
+                WakeUp::Refetch { always } => self.refetch(&key) || always,
             };
-            // One that is under way may have looked before the artifact was there.
-            if is_running || !is_done {
+            if is_due {
                 self.ask(&key);
             }
         }
@@ -310,6 +348,13 @@ fn source_text(object: &Kustomization) -> String {
 fn is_ready(object: &Kustomization) -> bool {
     let conditions = object.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|it| it.r#type == READY && it.status == ConditionStatus::True)
+}
+
+/// Whether a Kustomization is ready at a revision.
+fn is_applied(object: &Kustomization, revision: &str) -> bool {
+    let status = object.status.as_ref();
+    let applied = status.and_then(|status| status.last_applied_revision.as_deref());
+    applied == Some(revision) && is_ready(object)
 }
 
 /// What those that depend on a Kustomization look at.

@@ -1,7 +1,7 @@
-//! The controllers, one folder for each kind.
+//! The controllers: one folder for each kind, and one line in [`table::KINDS`].
 //!
-//! They meet only through API objects and artifacts, and never call each other. Each sees a [`kube::Client`];
-//! whether a real cluster or an embedded one is behind it, it cannot tell.
+//! They meet only through API objects and artifacts, and never call each other. Each has a [`kube::Client`] and cannot
+//! know whether a real cluster or an embedded one is behind it.
 
 pub mod artifactgenerator;
 pub mod artifacts;
@@ -21,9 +21,11 @@ pub mod needs;
 pub mod ocirepository;
 pub mod operation;
 mod origin;
+pub mod rights;
 pub mod run;
 pub mod safety;
 pub mod sources;
 pub mod sourcing;
+pub mod table;
 pub mod variables;
 pub mod waking;

@@ -11,8 +11,10 @@ mod fetch;
 mod reconcile;
 mod verify;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_api::crd::CustomResource as _;
 use sluice_api::names::conditions::{
     ARTIFACT_IN_STORAGE, ARTIFACT_OUTDATED, FETCH_FAILED, RECONCILING, SOURCE_VERIFIED, STALLED,
     STORAGE_OPERATION_FAILED,
@@ -20,15 +22,34 @@ use sluice_api::names::conditions::{
 use sluice_api::source::ocirepository::OCIRepository;
 use sluice_runtime::index::Reference;
 use sluice_runtime::key::Key;
-
-use crate::sourcing::{SourceController, SourceKind};
 use sluice_runtime::outcome::Stop;
 use sluice_runtime::pass::Pass;
+
+use crate::rights::{Right, TOKENS};
+use crate::sourcing::{SECRETS, SourceController, SourceKind};
+use crate::table::{Controller, ReconciledKind};
 
 /// The controller of OCIRepositories.
 pub type OciRepositories = SourceController<OCIRepository>;
 
 type OciPass<'c> = Pass<'c, OCIRepository>;
+
+/// The kind in the table.
+pub(crate) const KIND: ReconciledKind = ReconciledKind {
+    definition: OCIRepository::DEFINITION,
+    controller: Controller::Source,
+    rights: &[
+        SECRETS,
+        Right::new(
+            "",
+            &["serviceaccounts"],
+            &["get"],
+            "image pull secrets of the account that an OCIRepository names",
+        ),
+        TOKENS,
+    ],
+    wire: |wiring| wiring.source(&KIND, &Arc::clone(&wiring.sources.oci)),
+};
 
 impl SourceKind for OCIRepository {
     const WEIGHED: &'static [(&'static str, bool)] = &[

@@ -8,7 +8,7 @@ use sluice_runtime::metrics::Metrics;
 use sluice_runtime::queue::Backoff;
 use sluice_runtime::selector::Selector;
 
-use crate::run::Controller;
+use crate::table::Controller;
 
 /// How controllers are operated. By default every object is theirs, and no gate holds any.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,8 @@
-//! Everything a set of controllers needs, put together: stores, watches, queues, workers. A server, a test
-//! and a simulation start them alike; they differ in what they hand in.
+//! Runs controllers: stores, watches, queues and workers of every kind in the table. A server, a test and a simulation
+//! start them alike; they differ in their [`ControllerConfig`].
 
 mod config;
-mod wiring;
+pub(crate) mod wiring;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,23 +11,18 @@ use std::time::Duration;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
-use sluice_api::crd::CustomResource as _;
-use sluice_api::extensions::artifactgenerator::ArtifactGenerator;
-use sluice_api::kustomize::kustomization::Kustomization;
 use sluice_base::clock::Clock;
 use sluice_runtime::events::Notify;
-use sluice_runtime::pass::OnChange as _;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::artifactgenerator::ArtifactGenerators;
 use crate::artifacts::{Local, Packed};
 use crate::compute::Compute;
 use crate::context::Settings;
 use crate::egress::Egress;
-use crate::kustomization::Kustomizations;
 use crate::operation::Operation;
 use crate::sourcing::SourceBackends;
+use crate::table::{Controller, KINDS};
 use config::observe_config;
 use wiring::Wiring;
 
@@ -36,31 +31,6 @@ const FIRST_LISTS: Duration = Duration::from_secs(5);
 /// How long passes may go on after the controllers are to stop. Then they are dropped where they wait, which is
 /// safe at any point; a write that is under way needs far less.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// A controller that can be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Controller {
-    /// Makes artifacts of sources.
-    Source,
-    /// Applies Kustomizations.
-    Kustomize,
-    /// Makes artifacts of artifacts, for ArtifactGenerators.
-    Watcher,
-}
-
-impl Controller {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Source, Self::Kustomize, Self::Watcher];
-
-    /// The name that Flux gives the controller.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Source => "source-controller",
-            Self::Kustomize => "kustomize-controller",
-            Self::Watcher => "source-watcher",
-        }
-    }
-}
 
 /// What the controllers work with.
 #[derive(Clone)]
@@ -119,11 +89,12 @@ impl ControllerConfig {
 /// for a while. Dropping the future ends everything at once; what was begun is done by the next run.
 pub async fn run(config: ControllerConfig, stop: CancellationToken) {
     let mut wiring = Wiring::new(&config, stop.clone());
-    wire_kustomizations(&mut wiring);
-    wire_generators(&mut wiring, &config.backends);
-    wire_sources(&mut wiring, &config);
+    for kind in KINDS {
+        (kind.wire)(&mut wiring);
+    }
+    wire_foreign_sources(&mut wiring, &config);
 
-    let (client, users) = (&config.client, &wiring.users);
+    let (client, users) = (&config.client, &wiring.referrers);
     let namespace = config.operation.namespace.clone();
     // No source names a ConfigMap, and fetching alone has no right to read them.
     let maps = config.controllers.contains(&Controller::Kustomize).then(|| {
@@ -150,39 +121,9 @@ pub async fn run(config: ControllerConfig, stop: CancellationToken) {
     }
 }
 
-fn wire_kustomizations(wiring: &mut Wiring<'_>) {
-    let Some(context) = wiring.context(Controller::Kustomize) else { return };
-    let definition = Kustomization::DEFINITION;
-    let (queue, sources) = (wiring.queue(&definition), Arc::clone(&wiring.sources));
-    let (controller, watching) = Kustomizations::new(context, sources, Arc::clone(&queue));
-    wiring.tasks.spawn(watching);
-    wiring.consumer(Arc::clone(&controller) as _);
-    wiring.controller(Controller::Kustomize, &definition, queue, &controller);
-    let store = Arc::clone(controller.store());
-    // A Kustomization of another shard is nobody's business here, not even as a dependency, as in Flux.
-    let shard = wiring.shard();
-    wiring.observe(&store, shard, move |change| controller.on_change(&change));
-}
-
-fn wire_generators(wiring: &mut Wiring<'_>, backends: &SourceBackends) {
-    let Some(context) = wiring.context(Controller::Watcher) else { return };
-    let definition = ArtifactGenerator::DEFINITION;
-    let (queue, sources) = (wiring.queue(&definition), Arc::clone(&wiring.sources));
-    let (backends, own) = (backends.clone(), Arc::clone(&queue));
-    let controller = Arc::new(ArtifactGenerators::new(context, backends, sources, own));
-    wiring.consumer(Arc::clone(&controller) as _);
-    wiring.controller(Controller::Watcher, &definition, queue, &controller);
-    let (store, shard) = (Arc::clone(controller.store()), wiring.shard());
-    wiring.observe(&store, shard, move |change| controller.on_change(&change));
-}
-
-/// One line a kind; those who build from them are wired before.
-fn wire_sources(wiring: &mut Wiring<'_>, config: &ControllerConfig) {
-    let context = wiring.context(Controller::Source);
+/// Sources that other programs make artifacts of.
+fn wire_foreign_sources(wiring: &mut Wiring<'_>, config: &ControllerConfig) {
     let sources = Arc::clone(&wiring.sources);
-    wiring.source(context.as_ref(), &sources.git);
-    wiring.source(context.as_ref(), &sources.oci);
-    wiring.source(context.as_ref(), &sources.bucket);
     let generates = config.controllers.contains(&Controller::Watcher);
     if generates {
         wiring.foreign_source(&sources.chart);

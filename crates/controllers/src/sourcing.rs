@@ -35,8 +35,9 @@ use sluice_runtime::store::{Change, Store};
 use sluice_runtime::worker::Reconcile;
 
 use crate::context::Context;
+use crate::rights::{READ, Right};
 use crate::sources::Source;
-use crate::waking::Wakes;
+use crate::waking::{SourceUsers, Wakes};
 
 pub(crate) use cloud::NO_ACCOUNTS;
 pub(crate) use failures::{fetch_failed, stalled, storage_failed, unverified};
@@ -73,8 +74,13 @@ pub trait SourceKind: Source + Kind + HasStatus<Status: SourceStatus> {
     ) -> impl Future<Output = Result<String, Stop>> + Send;
 }
 
-/// Called for every source of a kind that changes.
-pub type Listener<K> = dyn Fn(&Change<K>) + Send + Sync;
+/// The right on the Secrets that a source names.
+pub(crate) const SECRETS: Right = Right::new(
+    "",
+    &["secrets"],
+    READ,
+    "credentials and keys that a source names; only metadata is watched",
+);
 
 /// The controller of one kind of sources.
 pub struct SourceController<K: SourceKind> {
@@ -83,21 +89,22 @@ pub struct SourceController<K: SourceKind> {
     pub(crate) core: Core<K>,
     /// What each artifact was verified with.
     pub(crate) verified: Memory,
-    listener: Arc<Listener<K>>,
+    /// The controllers that build from artifacts.
+    users: SourceUsers,
 }
 
 impl<K: SourceKind> SourceController<K> {
     /// A controller over a store. It expects the changes that the watch reports; it passes them, and those that it
-    /// makes itself, to the listener.
+    /// makes itself, to the users of artifacts.
     pub fn new(
         context: Context,
         backends: SourceBackends,
         store: Arc<Store<K>>,
         queue: Arc<Queue>,
-        listener: Arc<Listener<K>>,
+        users: SourceUsers,
     ) -> Self {
         let core = Core::new(context.pass.clone(), store, queue, MANAGER, FLUX);
-        Self { context, backends, core, verified: Memory::default(), listener }
+        Self { context, backends, core, verified: Memory::default(), users }
     }
 
     /// Forgets a source that is gone, or belongs to another shard by now.
@@ -112,7 +119,7 @@ impl<K: SourceKind> OnChange<K> for SourceController<K> {
     /// A source is due if its spec changed or a request was made; those that include it are due if it has another
     /// artifact or stored it again.
     fn on_change(&self, change: &Change<K>) {
-        (self.listener)(change);
+        self.users.on_change(change);
         let Some(after) = &change.after else { return self.forget(&change.key) };
         self.core.index.set(&change.key, after.references());
         if is_due(change.before.as_deref(), &**after) {

@@ -10,10 +10,11 @@ mod controllers;
 mod definitions;
 pub(crate) mod plan;
 mod policies;
-pub(crate) mod rights;
+mod roles;
 
 use clap::ValueEnum;
 use serde_json::Value;
+use sluice_controllers::table::Controller;
 
 use crate::globals::Globals;
 use crate::outcome::{Failure, Outcome};
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "source-controller,kustomize-controller",
+        default_value = Controller::DEFAULT,
         value_name = "NAMES"
     )]
     components: Vec<String>,
@@ -125,7 +126,7 @@ pub(crate) fn plan(arguments: &Arguments, namespace: String) -> Result<Plan, Fai
         namespace,
         profile: arguments.profile,
         image: arguments.image.clone(),
-        components: plan::components(names)?,
+        controllers: plan::controllers(names)?,
         network_policy: arguments.network_policy,
         watch_all_namespaces: arguments.watch_all_namespaces,
         lockdown: arguments.lockdown,
@@ -140,7 +141,7 @@ pub(crate) fn plan(arguments: &Arguments, namespace: String) -> Result<Plan, Fai
 
 /// The manifests as one file.
 fn exported(plan: &Plan) -> String {
-    let names: Vec<&str> = plan.components.iter().map(|component| component.name()).collect();
+    let names: Vec<&str> = plan.controllers.iter().map(|controller| controller.name()).collect();
     let mut text = format!(
         "---\n# Written by sluice install; changes are lost with the next one.\n# Flux version: {VERSION}\n# Components: {}\n",
         names.join(",")

@@ -32,8 +32,9 @@ use sluice_controllers::context::Settings;
 use sluice_controllers::drift::DriftLimits;
 use sluice_controllers::egress::{Egress, Reachable};
 use sluice_controllers::operation::{Operation, new_id};
-use sluice_controllers::run::{Controller, ControllerConfig, run as run_controllers};
+use sluice_controllers::run::{ControllerConfig, run as run_controllers};
 use sluice_controllers::sourcing::SourceBackends;
+use sluice_controllers::table::Controller;
 use sluice_runtime::events::Notify;
 use sluice_runtime::selector::Selector;
 use sluice_source::bucket::BucketNetwork;
@@ -118,8 +119,7 @@ async fn serve(wanted: Arguments) -> Result<Outcome, Failure> {
     } else {
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
     });
-    let makers = [Controller::Source, Controller::Watcher];
-    let makes_artifacts = makers.iter().any(|maker| controllers.contains(maker));
+    let makes_artifacts = controllers.iter().any(|controller| controller.makes_artifacts());
     // A process that only applies serves no artifacts: another one does, and may have the port.
     let (bound, serving): (SocketAddr, Serving) = if makes_artifacts {
         let server = ArtifactServer::new(Arc::clone(&store));
@@ -326,8 +326,7 @@ fn hostname() -> String {
 
 fn controllers(names: &[String]) -> Result<BTreeSet<Controller>, Failure> {
     let known = |name: &String| {
-        let found = Controller::ALL.into_iter().find(|controller| controller.name() == name);
-        found.ok_or_else(|| {
+        Controller::find(name).ok_or_else(|| {
             let all: Vec<&str> =
                 Controller::ALL.iter().map(|controller| controller.name()).collect();
             Failure::new(format!("there is no controller {name:?}"))

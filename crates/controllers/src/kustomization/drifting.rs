@@ -222,23 +222,25 @@ impl Kustomizations {
             let found = self.core.store.get(key);
             found.filter(|object| object.metadata.deletion_timestamp.is_none())
         };
-        if lives(owner).is_none_or(|object| is_suspended(&object)) {
-            return;
-        }
-        if foreign.mode == DriftMode::Warn {
-            self.core.queue.add(owner);
-            return;
-        }
-        // What another Kustomization has applied is handed over or fought over; neither is settled in haste.
-        // Labels alone do not tell: whoever may change the object may change them.
         let taken = foreign.hand.owner.as_ref().filter(|other| *other != owner);
         let has_taken = |other| lives(other).is_some_and(|it| holds(&it, &foreign.object));
-        if taken.is_some_and(has_taken) || self.drift.is_fought_over(owner, &foreign.object) {
-            info!(object = %owner, "{} is left to the interval", foreign.object);
-            return;
+        let facts = Facts {
+            mode: foreign.mode,
+            is_active: lives(owner).is_some_and(|object| !is_suspended(&object)),
+            is_taken: taken.is_some_and(has_taken),
+            is_fought_over: self.drift.is_fought_over(owner, &foreign.object),
+        };
+        match facts.reaction() {
+            Reaction::Nothing => {}
+            Reaction::Warn => self.core.queue.add(owner),
+            Reaction::LeaveToInterval => {
+                info!(object = %owner, "{} is left to the interval", foreign.object);
+            }
+            Reaction::Repair => {
+                self.cancel(owner, &foreign.object.to_string());
+                self.ask(owner);
+            }
         }
-        self.cancel(owner, &foreign.object.to_string());
-        self.ask(owner);
     }
 
     /// A pass that only tells what others did.
@@ -261,6 +263,44 @@ impl Kustomizations {
     }
 }
 
+/// What decides about a change that somebody else made.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    mode: DriftMode,
+    /// The Kustomization is there, not deleted and not suspended.
+    is_active: bool,
+    /// Another Kustomization has applied the object. Its labels alone do not show that: anybody who may change the
+    /// object may change them.
+    is_taken: bool,
+    /// The object was repaired again and again.
+    is_fought_over: bool,
+}
+
+/// What is done about a change that somebody else made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reaction {
+    Nothing,
+    /// The change is reported.
+    Warn,
+    /// A hand-over or a fight is not settled in haste.
+    LeaveToInterval,
+    /// The object is applied again at once.
+    Repair,
+}
+
+impl Facts {
+    fn reaction(self) -> Reaction {
+        match self {
+            Self { is_active: false, .. } => Reaction::Nothing,
+            Self { mode: DriftMode::Warn, .. } => Reaction::Warn,
+            Self { is_taken: true, .. } | Self { is_fought_over: true, .. } => {
+                Reaction::LeaveToInterval
+            }
+            _ => Reaction::Repair,
+        }
+    }
+}
+
 fn sentence(foreign: &Foreign) -> String {
     let object = &foreign.object;
     let other = foreign.hand.owner.as_ref().filter(|other| **other != foreign.owner);
@@ -269,5 +309,26 @@ fn sentence(foreign: &Foreign) -> String {
         (Some(other), _) => format!("{object} was applied by Kustomization {other}"),
         (None, Some(manager)) => format!("{object} was changed by {manager}"),
         (None, None) => format!("{object} was changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, Reaction};
+    use crate::drift::DriftMode::{Repair, Warn};
+
+    #[test]
+    fn a_foreign_change_is_reported_repaired_or_left() {
+        for (mode, is_active, is_taken, is_fought_over, expected) in [
+            (Repair, true, false, false, Reaction::Repair),
+            (Repair, false, false, false, Reaction::Nothing),
+            (Warn, false, false, false, Reaction::Nothing),
+            (Warn, true, true, true, Reaction::Warn),
+            (Repair, true, true, false, Reaction::LeaveToInterval),
+            (Repair, true, false, true, Reaction::LeaveToInterval),
+        ] {
+            let facts = Facts { mode, is_active, is_taken, is_fought_over };
+            assert_eq!(facts.reaction(), expected, "{facts:?}");
+        }
     }
 }

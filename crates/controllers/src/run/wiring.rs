@@ -1,6 +1,7 @@
 //! How the parts of a run are put together: for each kind its store, its watch and, if it is looked after
 //! here, its queue, its controller and its workers.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use sluice_api::crd::{CustomResource, Definition};
 use sluice_cloud::{Clouds, CloudsParts};
 use sluice_runtime::controller::PassContext;
 use sluice_runtime::events::Recorder;
-use sluice_runtime::index::Reference;
 use sluice_runtime::pass::OnChange as _;
 use sluice_runtime::queue::Queue;
 use sluice_runtime::store::{Change, Store};
@@ -24,7 +24,7 @@ use sluice_ssa::Discovery;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Controller, ControllerConfig};
+use super::ControllerConfig;
 use crate::artifacts::Artifacts;
 use crate::client::guarded;
 use crate::context::Context;
@@ -32,23 +32,26 @@ use crate::external::host_of;
 use crate::identity::ClusterAccounts;
 use crate::operation::new_id;
 use crate::sources::{MadeHere, Source, Sources};
-use crate::sourcing::{SourceController, SourceKind};
-use crate::waking::{Consumes, Wakes};
+use crate::sourcing::{SourceBackends, SourceController, SourceKind};
+use crate::table::{Controller, ReconciledKind};
+use crate::waking::{SourceUsers, Wakes};
 
 /// The parts of a run.
-pub(super) struct Wiring<'w> {
+pub(crate) struct Wiring<'w> {
     config: &'w ControllerConfig,
     stop: CancellationToken,
     artifacts: Arc<Artifacts>,
     clouds: Clouds,
     /// The sources of the cluster.
-    pub(super) sources: Arc<Sources>,
+    pub(crate) sources: Arc<Sources>,
     /// Watches and senders of events; they end with the run.
-    pub(super) tasks: JoinSet<()>,
-    /// Those who build from sources. They have to be known before the sources are watched.
-    consumers: Vec<Arc<dyn Consumes>>,
-    /// Those who read ConfigMaps and Secrets.
-    pub(super) users: Vec<Arc<dyn Wakes>>,
+    pub(crate) tasks: JoinSet<()>,
+    /// The contexts of the controllers that run here.
+    contexts: BTreeMap<Controller, Context>,
+    /// The controllers that build from artifacts. They have to be known before sources are watched.
+    pub(crate) users: SourceUsers,
+    /// The controllers with objects that refer to ConfigMaps and Secrets.
+    pub(super) referrers: Vec<Arc<dyn Wakes>>,
     /// The first lists: who starts before the sources are known would call them missing.
     pub(super) lists: Vec<BoxFuture<'static, ()>>,
     /// Everything that works on queues.
@@ -64,18 +67,22 @@ impl<'w> Wiring<'w> {
             clouds: clouds(config),
             sources: Arc::new(Sources { made_here: made_here(config), ..Sources::default() }),
             tasks: JoinSet::new(),
-            consumers: Vec::new(),
-            users: Vec::new(),
+            contexts: BTreeMap::new(),
+            users: SourceUsers::default(),
+            referrers: Vec::new(),
             lists: Vec::new(),
             workers: Vec::new(),
         }
     }
 
     /// What a controller works with, if it is to run.
-    pub(super) fn context(&mut self, controller: Controller) -> Option<Context> {
+    pub(crate) fn context(&mut self, controller: Controller) -> Option<Context> {
         let config = self.config;
         if !config.controllers.contains(&controller) {
             return None;
+        }
+        if let Some(context) = self.contexts.get(&controller) {
+            return Some(context.clone());
         }
         let (recorder, sender) = Recorder::new(
             config.client.clone(),
@@ -88,7 +95,7 @@ impl<'w> Wiring<'w> {
         let mut settings = config.settings.clone();
         // What this process serves itself is as good as what its own sources made.
         settings.external_artifact_hosts.extend(host_of(&config.backends.advertised));
-        Some(Context {
+        let context = Context {
             pass: PassContext {
                 client: guarded(&config.client),
                 clock: Arc::clone(&config.clock),
@@ -106,11 +113,18 @@ impl<'w> Wiring<'w> {
             egress: config.egress.clone(),
             clouds: self.clouds.clone(),
             settings: Arc::new(settings),
-        })
+        };
+        self.contexts.insert(controller, context.clone());
+        Some(context)
+    }
+
+    /// Where artifacts go, and where sources come from.
+    pub(crate) fn backends(&self) -> SourceBackends {
+        self.config.backends.clone()
     }
 
     /// An empty queue of a kind.
-    pub(super) fn queue(&self, definition: &Definition) -> Arc<Queue> {
+    pub(crate) fn queue(&self, definition: &Definition) -> Arc<Queue> {
         let operation = &self.config.operation;
         let controller = definition.kind.to_ascii_lowercase();
         let metrics = Arc::clone(&operation.metrics);
@@ -118,55 +132,48 @@ impl<'w> Wiring<'w> {
     }
 
     /// What the API server is asked to choose by, where objects of other shards are not to be seen.
-    pub(super) fn shard(&self) -> Config {
+    pub(crate) fn shard(&self) -> Config {
         match self.config.operation.shard.as_str() {
             "" => Config::default(),
             selector => Config::default().labels(selector),
         }
     }
 
-    /// Somebody builds from sources.
-    pub(super) fn consumer(&mut self, consumer: Arc<dyn Consumes>) {
-        self.consumers.push(consumer);
-    }
-
-    /// A controller that reads ConfigMaps, Secrets or other objects, and the queue that it works on.
-    pub(super) fn controller<R: Reconcile + Wakes>(
+    /// A controller that runs here, and the queue that it works on.
+    pub(crate) fn controller<R: Reconcile + Wakes>(
         &mut self,
-        of: Controller,
-        definition: &Definition,
+        kind: &ReconciledKind,
         queue: Arc<Queue>,
         controller: &Arc<R>,
     ) {
-        self.users.push(Arc::clone(controller) as Arc<dyn Wakes>);
+        self.referrers.push(Arc::clone(controller) as Arc<dyn Wakes>);
         let (controller, stop) = (Arc::clone(controller), self.stop.clone());
         let (config, chance) = (self.config, Arc::clone(&self.config.chance));
         let passes = Passes::new(
-            definition,
+            &kind.definition,
             Arc::clone(&config.operation.metrics),
             Arc::new(move || new_id(&*chance)),
         );
-        let workers = config.operation.concurrent.get(&of).copied().unwrap_or(config.concurrent);
+        let workers =
+            config.operation.concurrent.get(&kind.controller).copied().unwrap_or(config.concurrent);
         self.workers.push(work(queue, controller, passes, workers, stop).boxed());
     }
 
     /// A kind of sources that is looked after here; where the controller does not run, it is only watched.
-    pub(super) fn source<K: SourceKind>(
-        &mut self,
-        context: Option<&Context>,
-        store: &Arc<Store<K>>,
-    ) {
-        let Some(context) = context else { return self.foreign_source(store) };
-        let (queue, tell) = (self.queue(&K::DEFINITION), self.teller());
+    pub(crate) fn source<K: SourceKind>(&mut self, kind: &ReconciledKind, store: &Arc<Store<K>>) {
+        let Some(context) = self.context(kind.controller) else {
+            return self.foreign_source(store);
+        };
+        let queue = self.queue(&kind.definition);
         let controller = Arc::new(SourceController::new(
-            context.clone(),
-            self.config.backends.clone(),
+            context,
+            self.backends(),
             Arc::clone(store),
             Arc::clone(&queue),
-            Arc::new(tell),
+            self.users.clone(),
         ));
-        self.controller(Controller::Source, &K::DEFINITION, queue, &controller);
-        let (shard, others) = (self.config.operation.shard.clone(), self.teller());
+        self.controller(kind, queue, &controller);
+        let (shard, users) = (self.config.operation.shard.clone(), self.users.clone());
         self.observe(store, Config::default(), move |change| {
             let labels = |object: &Arc<K>| shard.matches(object.meta().labels.as_ref());
             if change.after.as_ref().is_none_or(labels) {
@@ -174,7 +181,7 @@ impl<'w> Wiring<'w> {
             } else {
                 // Another process looks after it; here it is only built from.
                 controller.forget(&change.key);
-                others(&change);
+                users.on_change(&change);
             }
         });
     }
@@ -184,31 +191,15 @@ impl<'w> Wiring<'w> {
     where
         K: Source + CustomResource + Watched,
     {
-        if self.consumers.is_empty() {
+        if self.users.is_empty() {
             return;
         }
-        let tell = self.teller();
-        self.observe(store, Config::default(), move |change| tell(&change));
-    }
-
-    /// Tells everybody who builds from sources of a change.
-    fn teller<K>(&self) -> impl Fn(&Change<K>) + Send + Sync + 'static
-    where
-        K: Source + CustomResource + Watched,
-    {
-        let consumers = self.consumers.clone();
-        move |change| {
-            let source = Reference::new(K::DEFINITION.kind, change.key.clone());
-            let before = change.before.as_ref().and_then(|it| it.artifact());
-            let after = change.after.as_ref().and_then(|it| it.artifact());
-            for consumer in &consumers {
-                consumer.on_source(&source, before, after);
-            }
-        }
+        let users = self.users.clone();
+        self.observe(store, Config::default(), move |change| users.on_change(&change));
     }
 
     /// Watches a kind.
-    pub(super) fn observe<K: Watched>(
+    pub(crate) fn observe<K: Watched>(
         &mut self,
         store: &Arc<Store<K>>,
         config: Config,
@@ -250,7 +241,7 @@ fn clouds(config: &ControllerConfig) -> Clouds {
 }
 
 /// A kind that can be watched.
-pub(super) trait Watched:
+pub(crate) trait Watched:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + DeserializeOwned
     + Clone

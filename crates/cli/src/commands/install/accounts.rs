@@ -1,15 +1,16 @@
 //! The service accounts of the controllers and their roles.
 //!
-//! Each account has the rights of its controllers, from the table in [`rights`](super::rights). The one that applies is
+//! Each account has the rights of its controllers, from the table in [`sluice_controllers::rights`]. The one that applies is
 //! also cluster admin, as in Flux, because a Kustomization without a service account uses it; with `--lockdown` it is not,
 //! and can only impersonate other accounts.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use sluice_controllers::rights::Place;
 
 use super::plan::{Plan, Unit};
-use super::rights::{self, Place};
+use super::roles::rules;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
@@ -40,10 +41,10 @@ pub(super) fn roles(plan: &Plan) -> Vec<Value> {
     units.sort_by_key(|unit| !unit.applies());
     let mut objects = Vec::new();
     for unit in &units {
-        let watched = rights::rules(rights::rights(plan, unit.components, Place::Watched));
+        let watched = rules(plan, unit, Place::Watched);
         objects.push(cluster_role(plan, role_name(unit), &[], &watched));
         if !is_administrator(plan, unit) {
-            let own = rights::rules(rights::rights(plan, unit.components, Place::Own));
+            let own = rules(plan, unit, Place::Own);
             objects.push(role(plan, role_name(unit), &own));
         }
     }

@@ -150,7 +150,7 @@ pub(super) fn arguments(plan: &Plan, unit: &Unit<'_>) -> Vec<String> {
         arguments.push("--storage-path=/data".to_owned());
         arguments.push(format!("--storage-adv-addr={address}"));
     }
-    let names: Vec<&str> = unit.components.iter().map(|component| component.name()).collect();
+    let names: Vec<&str> = unit.controllers.iter().map(|controller| controller.name()).collect();
     arguments.push(format!("--controllers={}", names.join(",")));
     let mut gates = Vec::new();
     if unit.applies() && plan.watches_sources() {

@@ -1,8 +1,9 @@
 //! Flux's CRDs, with the labels of its own manifests.
 
 use serde_json::Value;
+use sluice_controllers::table::Controller;
 
-use super::plan::Plan;
+use super::plan::{ELSEWHERE, Plan};
 
 /// The CRDs of Flux's kinds. Those of Flux Operator are not included: `flux uninstall` removes everything with Flux's
 /// label, and they belong to another installation.
@@ -22,14 +23,10 @@ pub(super) fn definitions(plan: &Plan) -> Vec<Value> {
 /// The Flux controller of a kind.
 fn component(definition: &Value) -> Option<&'static str> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
-    Some(match (text("/spec/group")?, text("/spec/names/kind")?) {
-        ("source.toolkit.fluxcd.io", _) => "source-controller",
-        ("kustomize.toolkit.fluxcd.io", _) => "kustomize-controller",
-        ("helm.toolkit.fluxcd.io", _) => "helm-controller",
-        ("notification.toolkit.fluxcd.io", _) => "notification-controller",
-        ("image.toolkit.fluxcd.io", "ImageUpdateAutomation") => "image-automation-controller",
-        ("image.toolkit.fluxcd.io", _) => "image-reflector-controller",
-        ("source.extensions.fluxcd.io", _) => "source-watcher",
-        _ => return None,
-    })
+    let (group, kind) = (text("/spec/group")?, text("/spec/names/kind")?);
+    if let Some(controller) = Controller::of_group(group) {
+        return Some(controller.name());
+    }
+    let fits = |of: &Option<&str>| of.is_none_or(|of| of == kind);
+    ELSEWHERE.iter().find(|(_, of, only)| *of == group && fits(only)).map(|(name, ..)| *name)
 }

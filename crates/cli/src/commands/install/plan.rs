@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+use sluice_controllers::table::Controller;
 
 use crate::outcome::Failure;
 
@@ -19,42 +20,22 @@ pub(crate) enum Profile {
     Single,
 }
 
-/// A controller of this program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Component {
-    Source,
-    Watcher,
-    Kustomize,
-}
-
-/// Flux's controllers that this program does not have yet.
-const ELSEWHERE: [&str; 4] = [
-    "helm-controller",
-    "notification-controller",
-    "image-reflector-controller",
-    "image-automation-controller",
+/// Flux's controllers that this program does not have yet, with the groups of their kinds, and the kind if others of the
+/// group belong to another controller.
+pub(super) const ELSEWHERE: [(&str, &str, Option<&str>); 4] = [
+    ("helm-controller", "helm.toolkit.fluxcd.io", None),
+    ("notification-controller", "notification.toolkit.fluxcd.io", None),
+    ("image-automation-controller", "image.toolkit.fluxcd.io", Some("ImageUpdateAutomation")),
+    ("image-reflector-controller", "image.toolkit.fluxcd.io", None),
 ];
 
-impl Component {
-    pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Watcher, Self::Kustomize];
-
-    /// Flux's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Source => "source-controller",
-            Self::Watcher => "source-watcher",
-            Self::Kustomize => "kustomize-controller",
-        }
-    }
-}
-
-/// The plan.
+/// What is to be installed.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) namespace: String,
     pub(crate) profile: Profile,
     pub(crate) image: String,
-    pub(crate) components: Vec<Component>,
+    pub(crate) controllers: Vec<Controller>,
     pub(crate) network_policy: bool,
     pub(crate) watch_all_namespaces: bool,
     /// Whether Kustomizations only impersonate service accounts of their namespace.
@@ -74,21 +55,20 @@ pub(crate) fn default_image() -> String {
     format!("sluice:v{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The components, in Flux's order, each once.
-pub(crate) fn components<'a>(
+/// The controllers of these names, in Flux's order, each once.
+pub(crate) fn controllers<'a>(
     names: impl Iterator<Item = &'a String>,
-) -> Result<Vec<Component>, Failure> {
+) -> Result<Vec<Controller>, Failure> {
     let mut found = Vec::new();
     for name in names {
-        let component = Component::ALL.into_iter().find(|component| component.name() == name);
-        match component {
-            Some(component) => found.push(component),
-            None if ELSEWHERE.contains(&name.as_str()) => {
+        match Controller::find(name) {
+            Some(controller) => found.push(controller),
+            None if ELSEWHERE.iter().any(|(known, ..)| known == name) => {
                 return Err(Failure::flux(format!("component {name} is not available"))
                     .hint("upstream's can run beside: its own manifests, in the same namespace"));
             }
             None => {
-                let known: Vec<&str> = Component::ALL.iter().map(|known| known.name()).collect();
+                let known: Vec<&str> = Controller::ALL.iter().map(|known| known.name()).collect();
                 return Err(Failure::flux(format!("component {name} is not available"))
                     .hint(format!("choose among {}", known.join(", "))));
             }
@@ -105,44 +85,42 @@ pub(crate) fn components<'a>(
 /// A Deployment: its name and its components.
 pub(crate) struct Unit<'a> {
     pub(crate) name: &'static str,
-    pub(crate) components: &'a [Component],
+    pub(crate) controllers: &'a [Controller],
 }
 
-/// A Deployment is named after its first component.
-fn name(components: &[Component]) -> &'static str {
-    components.first().map_or("sluice", |component| component.name())
+/// A Deployment is named after the first controller that runs in it.
+fn name(controllers: &[Controller]) -> &'static str {
+    controllers.first().map_or("sluice", |controller| controller.name())
 }
 
 impl Unit<'_> {
     /// Whether it makes artifacts.
     pub(crate) fn fetches(&self) -> bool {
-        !self.applies() || self.components.len() > 1
+        self.controllers.iter().any(|controller| controller.makes_artifacts())
     }
 
     /// Whether it applies objects.
     pub(crate) fn applies(&self) -> bool {
-        self.components.contains(&Component::Kustomize)
+        self.controllers.iter().any(|controller| controller.applies())
     }
 }
 
 impl Plan {
     /// The Deployments.
     pub(crate) fn units(&self) -> Vec<Unit<'_>> {
-        let unit = |components| Unit { name: name(components), components };
+        let unit = |controllers| Unit { name: name(controllers), controllers };
         match self.profile {
-            Profile::Single => vec![Unit { name: "sluice", components: &self.components }],
-            // Components that make artifacts share a store; they are in order, so it comes first.
-            Profile::Split => self
-                .components
-                .chunk_by(|_, next| *next != Component::Kustomize)
-                .map(unit)
-                .collect(),
+            Profile::Single => vec![Unit { name: "sluice", controllers: &self.controllers }],
+            // What makes artifacts shares a store; they are in order, so it comes first.
+            Profile::Split => {
+                self.controllers.chunk_by(|_, next| !next.applies()).map(unit).collect()
+            }
         }
     }
 
     /// Whether artifacts are composed.
     pub(crate) fn watches_sources(&self) -> bool {
-        self.components.contains(&Component::Watcher)
+        self.controllers.contains(&Controller::Watcher)
     }
 
     /// The name of a cluster-scoped object, unique for each installation.

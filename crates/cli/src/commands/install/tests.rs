@@ -11,7 +11,7 @@ fn plan(profile: Profile) -> Plan {
         namespace: "flux-system".to_owned(),
         profile,
         image: "registry.example.com/sluice:v1".to_owned(),
-        components: plan::components(names.iter()).map_err(|it| it.message().to_owned()).unwrap(),
+        controllers: plan::controllers(names.iter()).map_err(|it| it.message().to_owned()).unwrap(),
         network_policy: true,
         watch_all_namespaces: true,
         lockdown: false,
@@ -166,8 +166,9 @@ fn the_exported_file_holds_the_objects() {
 #[test]
 fn the_watcher_runs_beside_the_sources() {
     let names = ["source-watcher", "kustomize-controller", "source-controller"].map(str::to_owned);
-    let components = plan::components(names.iter()).map_err(|it| it.message().to_owned()).unwrap();
-    let plan = Plan { components, ..plan(Profile::Split) };
+    let controllers =
+        plan::controllers(names.iter()).map_err(|it| it.message().to_owned()).unwrap();
+    let plan = Plan { controllers, ..plan(Profile::Split) };
     let deployments = manifests(&plan).into_iter().filter(|it| it["kind"] == "Deployment");
     let last = |deployment: &Value| {
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
@@ -188,7 +189,7 @@ fn the_watcher_runs_beside_the_sources() {
 #[test]
 fn components_of_others_are_refused() {
     let names = ["helm-controller".to_owned()];
-    let refused = plan::components(names.iter()).unwrap_err();
+    let refused = plan::controllers(names.iter()).unwrap_err();
     assert_eq!(refused.message(), "component helm-controller is not available");
 }
 

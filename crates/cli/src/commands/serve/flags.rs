@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use sluice_base::duration::GoDuration;
 use sluice_controllers::drift::{DriftLimits, DriftMode};
-use sluice_controllers::run::Controller;
+use sluice_controllers::table::Controller;
 use sluice_runtime::lease::Terms;
 use sluice_runtime::queue::Backoff;
 use sluice_source::artifact::DigestAlgorithm;
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
         long,
         value_delimiter = ',',
         value_name = "NAMES",
-        default_value = "source-controller,kustomize-controller"
+        default_value = Controller::DEFAULT
     )]
     pub(super) controllers: Vec<String>,
     /// The kubeconfig; by default KUBECONFIG, ~/.kube/config or the pod's own account.

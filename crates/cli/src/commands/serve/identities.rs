@@ -5,7 +5,7 @@ use sluice_base::duration::GoDuration;
 use sluice_cloud::{CacheLimits, TrustedHost};
 use sluice_controllers::context::Settings;
 use sluice_controllers::identity::{Allowed, ControllerIdentity};
-use sluice_controllers::run::Controller;
+use sluice_controllers::table::Controller;
 
 use crate::outcome::Failure;
 
@@ -46,7 +46,8 @@ impl Identities {
             size: self.token_cache_max_size,
             duration: duration.unwrap_or(CacheLimits::LONGEST),
         };
-        let applies = controllers.iter().any(|name| name == Controller::Kustomize.name());
+        let applies =
+            controllers.iter().any(|name| Controller::find(name).is_some_and(Controller::applies));
         let of_sources = if applies { None } else { settings.default_service_account.clone() };
         settings.default_source_service_account =
             self.default_source_service_account.or(of_sources);

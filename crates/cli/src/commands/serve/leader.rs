@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{join_all, select_all};
-use sluice_controllers::run::{Controller, ControllerConfig, run};
+use sluice_controllers::run::{ControllerConfig, run};
+use sluice_controllers::table::Controller;
 use sluice_runtime::lease::{Candidate, Held, Terms};
 use sluice_runtime::metrics::names::LEADER;
 use sluice_source::artifact::{Digest, DigestAlgorithm};

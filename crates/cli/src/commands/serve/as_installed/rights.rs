@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use sluice_cluster::audit::Event;
+use sluice_controllers::rights::{Place, Right, When, rights_of};
+use sluice_controllers::table::Controller;
 
 use super::scene::Installation;
-use crate::commands::install::plan::Component;
-use crate::commands::install::rights::{Place, RIGHTS, Right, When};
 
 /// Rights that this run does not use, and their reasons.
 const NOT_DRIVEN: [(&str, &str, &str); 6] = [
@@ -53,9 +53,9 @@ async fn every_right_is_used() {
     let installation = Installation::start(&flags).await;
     installation.drive().await;
     let events = installation.events();
-    for (unit, components) in [
-        ("source-controller", &[Component::Source, Component::Watcher][..]),
-        ("kustomize-controller", &[Component::Kustomize][..]),
+    for (unit, controllers) in [
+        ("source-controller", &[Controller::Source, Controller::Watcher][..]),
+        ("kustomize-controller", &[Controller::Kustomize][..]),
     ] {
         let of_unit: Vec<Event> = events
             .iter()
@@ -67,12 +67,12 @@ async fn every_right_is_used() {
             used.contains(&(right.group.to_owned(), resource.to_owned(), verb.to_owned()))
         };
         let mut idle = BTreeSet::new();
-        for right in RIGHTS.iter().filter(|right| components.contains(&right.when.component())) {
-            for resource in right.resources {
+        for right in controllers.iter().flat_map(|controller| rights_of(*controller)) {
+            for resource in right.resource_names() {
                 for verb in right.verbs {
                     let named =
-                        NOT_DRIVEN.iter().any(|(known, of, _)| known == resource && of == verb);
-                    if !named && !is_used(right, resource, verb) {
+                        NOT_DRIVEN.iter().any(|(known, of, _)| *known == resource && of == verb);
+                    if !named && !is_used(&right, &resource, verb) {
                         idle.insert(format!("{verb} {resource}.{}", right.group));
                     }
                 }
@@ -80,9 +80,9 @@ async fn every_right_is_used() {
         }
         assert!(idle.is_empty(), "{unit} never uses {idle:#?}; it uses {used:#?}");
     }
-    let own = RIGHTS.iter().filter(|right| right.place == Place::Own);
+    let all = Controller::ALL.into_iter().flat_map(rights_of);
     assert!(
-        own.clone().all(|right| right.resources == ["leases"]),
+        all.filter(|right| right.place == Place::Own).all(|right| right.resources == ["leases"]),
         "only leases are the controllers' own"
     );
 }
@@ -105,7 +105,7 @@ fn the_document_of_rights_is_current() {
 fn document() -> String {
     let mut out = String::from(
         "# Rights of the controllers\n\n\
-        What `sluice install` grants, from the table in `crates/cli/src/commands/install/rights.rs`. A test writes this page, runs an object of every kind with exactly these rights on the embedded cluster's RBAC\n\
+        What `sluice install` grants, from the table in `crates/controllers/src/table.rs`. A test writes this page, runs an object of every kind with exactly these rights on the embedded cluster's RBAC\n\
         (`what_is_installed_reconciles_each_kind`: no request of a controller is refused), and finds each verb used (`every_right_is_used`).\n\n\
         - **split** (default): `source-controller` and `source-watcher` share the account `source-controller`; `kustomize-controller` has its own. **single**: one account, `sluice`, with all of it.\n\
         - Without `--lockdown` the account that applies is also bound to `cluster-admin` (`cluster-reconciler-NAMESPACE`), as in Flux: a Kustomization without `serviceAccountName` acts as it.\n\
@@ -115,26 +115,26 @@ fn document() -> String {
         - With `--watch-all-namespaces=false` everything is granted in the namespace of the controllers only.\n\
         - `flux-edit` and `flux-view` are aggregated to `edit` and `view`; they name Flux's kinds and no `/status`, which only controllers write.\n",
     );
-    for component in Component::ALL {
+    for controller in Controller::ALL {
         let heading = format!(
             "\n## {}\n\n| group | resources | verbs | where | for |\n|---|---|---|---|---|\n",
-            component.name()
+            controller.name()
         );
         out.push_str(&heading);
-        for right in RIGHTS.iter().filter(|right| right.when.component() == component) {
+        for right in rights_of(controller) {
             let group = if right.group.is_empty() { "core" } else { right.group };
             let place = match right.place {
                 Place::Watched => "watched namespaces",
                 Place::Own => "its own namespace",
             };
             let condition = match right.when {
-                When::Runs(_) => "",
-                When::RunsWithWatcher(_) => " (with source-watcher)",
-                When::RunsWithTokens(_) => " (with `--workload-identity`)",
+                When::Always => String::new(),
+                When::With(other) => format!(" (with {})", other.name()),
+                When::WithTokens => " (with `--workload-identity`)".to_owned(),
             };
             let row = format!(
                 "| {group} | {} | {} | {place} | {}{condition} |\n",
-                right.resources.join(", "),
+                right.resource_names().collect::<Vec<_>>().join(", "),
                 right.verbs.join(", "),
                 right.why
             );
