@@ -69,7 +69,7 @@ fn a_stall_lasts_as_long_as_its_rule() {
     let (faults, clock) = faults();
     let stall = || Rule::new(Scope::default().address("/v2/"), Fault::Stall);
     clock.store(10, Ordering::Relaxed);
-    let rule = faults.install_for(stall(), Duration::from_secs(60)).unwrap();
+    let rule = faults.install_for(stall(), Duration::from_mins(1)).unwrap();
     clock.store(30, Ordering::Relaxed);
     assert_eq!(faults.plan(&GET).delay, Duration::from_secs(40));
     clock.store(70, Ordering::Relaxed);
