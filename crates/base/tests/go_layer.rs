@@ -34,9 +34,9 @@ fn text(value: &Value) -> &str {
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
-    let digits = text(value).as_bytes();
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(pair).collect()
+    let digits = text(value);
+    let pair = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal");
+    (0..digits.len()).step_by(2).map(pair).collect()
 }
 
 /// A difference, if there is one.

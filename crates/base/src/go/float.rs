@@ -15,19 +15,19 @@ use std::str::FromStr;
 
 /// `FormatFloat(value, 'g', -1, 64)`, which is also what `%v` prints.
 pub fn general(value: f64) -> String {
-    shape(&digits(value))
+    shape(&digits(&value))
 }
 
 /// `FormatFloat(value, 'g', -1, 32)`: as few digits as tell it apart among floats of 32 bits.
 pub fn general_32(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "the narrower float is what is printed")]
     let narrow = value as f32;
-    shape(&digits(narrow))
+    shape(&digits(&narrow))
 }
 
 /// `FormatFloat(value, 'f', -1, 64)`: without an exponent.
 pub fn fixed(value: f64) -> String {
-    not_finite(value).map_or_else(|| positional(&digits(value)), str::to_owned)
+    not_finite(value).map_or_else(|| positional(&digits(&value)), str::to_owned)
 }
 
 /// `FormatFloat(value, 'f', precision, 64)`.
@@ -37,7 +37,7 @@ pub fn fixed_to(value: f64, precision: usize) -> String {
 
 /// `FormatFloat(value, 'e', -1, 64)`: with an exponent.
 pub fn exponent(value: f64) -> String {
-    not_finite(value).map_or_else(|| padded(&digits(value)), str::to_owned)
+    not_finite(value).map_or_else(|| padded(&digits(&value)), str::to_owned)
 }
 
 /// `FormatFloat(value, 'e', precision, 64)`.
@@ -51,7 +51,7 @@ pub fn json(value: f64) -> String {
     if size == 0.0 || (1e-6..1e21).contains(&size) {
         return fixed(value);
     }
-    let text = digits(value);
+    let text = digits(&value);
     if text.contains("e-") { text } else { text.replace('e', "e+") }
 }
 
@@ -89,7 +89,7 @@ fn not_finite(value: f64) -> Option<&'static str> {
 /// Both write as few digits as tell a float apart, and the closest of that length. Where the float is exactly between
 /// two of them, as 1000000000000000.25 is, Go takes the even one and Rust the upper one; Rust's rounding to a given
 /// number of digits takes the even one too.
-fn digits<F: LowerExp + FromStr + PartialEq>(value: F) -> String {
+fn digits<F: LowerExp + FromStr + PartialEq>(value: &F) -> String {
     /// Fewer digits than this tell no float apart that is between two of them.
     const TIE: usize = 6;
     let shortest = format!("{value:e}");
@@ -99,7 +99,7 @@ fn digits<F: LowerExp + FromStr + PartialEq>(value: F) -> String {
         return shortest;
     }
     let even = format!("{value:.*e}", count - 1);
-    let is_same = even != shortest && even.parse().is_ok_and(|again: F| again == value);
+    let is_same = even != shortest && even.parse().is_ok_and(|again: F| again == *value);
     if is_same && even.len() == shortest.len() { even } else { shortest }
 }
 
@@ -166,7 +166,8 @@ mod tests {
             let ours = [general(value), fixed(value), exponent(value), json(value), yaml(value)];
             assert_eq!(ours, expected);
         }
-        assert_eq!(fixed(1_000_000_000_000_000.25), "1000000000000000.2");
+        // 1000000000000000.25 is exactly between two decimals.
+        assert_eq!(fixed(f64::from_bits(0x430c_6bf5_2634_0002)), "1000000000000000.2");
         assert_eq!(yaml(f64::NEG_INFINITY), "-.inf");
         assert_eq!(general(f64::INFINITY), "+Inf");
         assert_eq!(general_32(16_777_217.0), "1.6777216e+07");

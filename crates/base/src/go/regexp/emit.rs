@@ -59,9 +59,9 @@ fn write(out: &mut String, node: &Node) {
         Kind::Concat(parts) => {
             for part in parts {
                 if matches!(part.kind, Kind::Alternate(_)) {
-                    grouped(out, part)
+                    grouped(out, part);
                 } else {
-                    write(out, part)
+                    write(out, part);
                 }
             }
         }

@@ -16,10 +16,15 @@ struct Flags {
     lazy: bool,
 }
 
+/// What a group is for.
+enum Purpose {
+    Grouping,
+    Capture(Option<String>),
+}
+
 /// A group that is not closed yet, or the whole pattern.
 struct Group {
-    /// Whether it captures, and under which name.
-    capture: Option<Option<String>>,
+    purpose: Purpose,
     /// The flags to go on with after it.
     flags: Flags,
     alternatives: Vec<Node>,
@@ -27,8 +32,8 @@ struct Group {
 }
 
 impl Group {
-    fn new(capture: Option<Option<String>>, flags: Flags) -> Self {
-        Self { capture, flags, alternatives: Vec::new(), parts: Vec::new() }
+    fn new(purpose: Purpose, flags: Flags) -> Self {
+        Self { purpose, flags, alternatives: Vec::new(), parts: Vec::new() }
     }
 
     fn close(mut self) -> Node {
@@ -50,7 +55,7 @@ pub(super) fn parse(pattern: &str) -> Parsed<Node> {
     let mut parser = Parser {
         whole: pattern,
         around: Vec::new(),
-        group: Group::new(None, Flags::default()),
+        group: Group::new(Purpose::Grouping, Flags::default()),
         flags: Flags::default(),
         names: Vec::new(),
     };
@@ -63,7 +68,7 @@ pub(super) fn parse(pattern: &str) -> Parsed<Node> {
         rest = match character {
             '(' if rest.starts_with("(?") => parser.perl_group(rest)?,
             '(' => {
-                parser.open(Some(None));
+                parser.open(Purpose::Capture(None));
                 &rest[1..]
             }
             '|' => {
@@ -148,8 +153,8 @@ impl<'p> Parser<'p> {
         self.push(Node::leaf(Kind::Literal { character: Some(character), fold }))
     }
 
-    fn open(&mut self, capture: Option<Option<String>>) {
-        let group = Group::new(capture, self.flags);
+    fn open(&mut self, purpose: Purpose) {
+        let group = Group::new(purpose, self.flags);
         self.around.push(std::mem::replace(&mut self.group, group));
     }
 
@@ -166,11 +171,11 @@ impl<'p> Parser<'p> {
         };
         let mut group = std::mem::replace(&mut self.group, outer);
         self.flags = group.flags;
-        let capture = group.capture.take();
+        let purpose = std::mem::replace(&mut group.purpose, Purpose::Grouping);
         let inner = self.check(group.close())?;
-        self.push(match capture {
-            Some(name) => Node::capture(name, inner),
-            None => inner,
+        self.push(match purpose {
+            Purpose::Capture(name) => Node::capture(name, inner),
+            Purpose::Grouping => inner,
         })
     }
 
@@ -272,7 +277,7 @@ impl<'p> Parser<'p> {
                 return wrong(&text[..=end]);
             }
             let name = self.capture_name(name);
-            self.open(Some(name));
+            self.open(Purpose::Capture(name));
             return Ok(&text[end + 1..]);
         }
         let mut flags = self.flags;
@@ -287,7 +292,7 @@ impl<'p> Parser<'p> {
                 '-' if sign => sign = false,
                 ':' | ')' if sign || is_set => {
                     if character == ':' {
-                        self.open(None);
+                        self.open(Purpose::Grouping);
                     }
                     self.flags = flags;
                     return Ok(rest.as_str());
