@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube::api::ListParams;
 use kube::discovery::ApiResource;
 use serde_json::{Map, Value};
-use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES, PLACE};
+use sluice_api::names::sluice::{CAUSE, ERROR_CLASS, ERROR_CLASSES, PLACE};
 use sluice_ssa::ErrorClass;
 
 use crate::kinds::{condition, text_at};
@@ -23,6 +23,8 @@ struct Said {
     each: Value,
     /// Where the objects that failed are written, one in a line.
     places: Option<String>,
+    /// What pods and events of the objects that failed say, one in a line.
+    causes: Option<String>,
 }
 
 impl Classes {
@@ -47,9 +49,10 @@ impl Classes {
             let class = annotations?.get(ERROR_CLASS)?.as_str()?.to_owned();
             let each = annotations?.get(ERROR_CLASSES).and_then(Value::as_str);
             let each = each.and_then(|each| serde_json::from_str(each).ok()).unwrap_or_default();
-            let places = annotations?.get(PLACE).and_then(Value::as_str).map(str::to_owned);
+            let text = |name: &str| Some(annotations?.get(name)?.as_str()?.to_owned());
+            let (places, causes) = (text(PLACE), text(CAUSE));
             let uid = text_at(event, "/involvedObject/uid").to_owned();
-            let said = Said { class, each, places };
+            let said = Said { class, each, places, causes };
             Some(((uid, text_at(event, "/reason").to_owned()), said))
         };
         // The newest comes last, and wins.
@@ -71,6 +74,11 @@ impl Classes {
     /// Where the objects that failed are written, one in a line.
     pub(crate) fn places(&self, object: &Value) -> Option<&str> {
         self.said_of(object)?.places.as_deref()
+    }
+
+    /// What pods and events of the objects that failed say, one in a line.
+    pub(crate) fn causes(&self, object: &Value) -> Option<&str> {
+        self.said_of(object)?.causes.as_deref()
     }
 
     fn said_of(&self, object: &Value) -> Option<&Said> {

@@ -13,6 +13,7 @@
 //! **Invariant:** a pure function of the object and the given time; statuses, messages and errors are those of
 //! `fluxcd/cli-utils` 1.2.3, because they end up in conditions.
 
+mod causes;
 mod fields;
 mod generic;
 mod kinds;
@@ -23,6 +24,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde_json::Value;
 
+pub use causes::{Cause, causes};
 pub use fields::{FieldError, api_group, kind};
 pub use pods::with_pods;
 

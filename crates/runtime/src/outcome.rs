@@ -67,18 +67,28 @@ pub struct FailedObject {
     pub message: String,
     /// Where it is written, if that is known.
     pub place: Option<Place>,
+    /// What its pods and events say: `Pod/apps/web-1: ErrImagePull: ...`.
+    pub causes: Vec<String>,
 }
 
 /// Where failed objects are written, one in a line: the object, its file and line, and the patch that changed it last.
 pub(crate) fn places(objects: &[FailedObject]) -> Option<String> {
-    let lines = objects.iter().filter_map(|one| {
-        let place = one.place.as_ref()?;
-        Some(match &one.object {
-            Some(object) => format!("{object}: {place}"),
-            None => place.to_string(),
-        })
-    });
-    let lines: Vec<String> = lines.collect();
+    lines(objects, |one| one.place.iter().map(ToString::to_string).collect())
+}
+
+/// What pods and events of failed objects say, one in a line.
+pub(crate) fn causes(objects: &[FailedObject]) -> Option<String> {
+    lines(objects, |one| one.causes.clone())
+}
+
+fn lines(objects: &[FailedObject], of: impl Fn(&FailedObject) -> Vec<String>) -> Option<String> {
+    let mut lines = Vec::new();
+    for one in objects {
+        lines.extend(of(one).into_iter().map(|line| match &one.object {
+            Some(object) => format!("{object}: {line}"),
+            None => line,
+        }));
+    }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

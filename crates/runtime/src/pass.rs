@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::names::conditions::READY;
 use sluice_api::names::events::{ORIGIN_REVISION, REVISION, severity};
 use sluice_api::names::sluice::conditions::HELD;
-use sluice_api::names::sluice::{ERROR_CLASS, ERROR_CLASSES, PLACE};
+use sluice_api::names::sluice::{CAUSE, ERROR_CLASS, ERROR_CLASSES, PLACE};
 use sluice_api::shared::condition::Condition;
 use sluice_api::shared::inventory::Snapshot;
 use tokio::time::Instant;
@@ -34,7 +34,7 @@ use crate::gate::{GateRequest, Moment, Verdict};
 use crate::history::{self, Attempt};
 use crate::key::Key;
 use crate::metrics::names::PHASE_DURATION;
-use crate::outcome::{FailedObject, Stop, places};
+use crate::outcome::{FailedObject, Stop, causes, places};
 use crate::status::{Written, patch_metadata};
 use crate::store::Change;
 
@@ -261,6 +261,9 @@ fn class_metadata(class: Option<ErrorClass>, objects: &[FailedObject]) -> BTreeM
     }
     if let Some(places) = places(objects) {
         metadata.insert(PLACE.to_owned(), places);
+    }
+    if let Some(causes) = causes(objects) {
+        metadata.insert(CAUSE.to_owned(), causes);
     }
     metadata
 }

@@ -15,6 +15,7 @@
 //! dropping a future stops at the next request; doing it all again does the rest.
 
 mod apply;
+mod causes;
 mod change;
 mod contest;
 mod discovery;

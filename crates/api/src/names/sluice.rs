@@ -30,6 +30,9 @@ super::names! {
     /// On the same events: where the objects that failed are written, one in a line: object, file, line, and the
     /// patch that changed it last.
     PLACE = "sluice.dev/place";
+    /// On the same events: what pods and events of the objects that failed say, one in a line, such as
+    /// `Deployment/apps/web: Pod/apps/web-1: ErrImagePull: image "registry.test/web:9"`.
+    CAUSE = "sluice.dev/cause";
 }
 
 /// The label that adds an object to a component of a topology.

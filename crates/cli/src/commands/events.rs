@@ -7,7 +7,7 @@ use futures::stream::{SelectAll, StreamExt as _, TryStreamExt as _};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::discovery::ApiResource;
 use serde_json::{Value, json};
-use sluice_api::names::sluice::PLACE;
+use sluice_api::names::sluice::{CAUSE, PLACE};
 use sluice_base::time;
 
 use super::get::drop_bookkeeping;
@@ -169,8 +169,10 @@ fn row(event: &Value, with_namespace: bool) -> Vec<String> {
     let object = format!("{}/{}", text("/involvedObject/kind"), text("/involvedObject/name"));
     let mut message = text("/message");
     let annotations = event.pointer("/metadata/annotations");
-    if let Some(places) = annotations.and_then(|all| all.get(PLACE)).and_then(Value::as_str) {
-        message = format!("{} ({})", message.trim_end(), places.replace('\n', "; "));
+    for name in [CAUSE, PLACE] {
+        if let Some(known) = annotations.and_then(|all| all.get(name)).and_then(Value::as_str) {
+            message = format!("{} ({})", message.trim_end(), known.replace('\n', "; "));
+        }
     }
     let mut row = vec![last_seen(event), text("/type"), text("/reason"), object, message];
     if with_namespace {

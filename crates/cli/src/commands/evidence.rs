@@ -65,6 +65,7 @@ async fn gather(session: &Session, kind: &'static Kind, name: &str) -> Result<Va
             "ready": is_ready && is_current,
             "errorClass": classes.of(&object),
             "errors": classes.each(&object),
+            "causes": classes.causes(&object).map(|causes| causes.lines().collect::<Vec<_>>()),
             "places": classes.places(&object).map(|places| places.lines().collect::<Vec<_>>()),
             "conditions": conditions,
         },

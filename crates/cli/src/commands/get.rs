@@ -46,7 +46,7 @@ struct How {
     /// Includes the sources of a Kustomization or HelmRelease.
     #[arg(long, global = true)]
     show_source: bool,
-    /// The output format; wide shows class and place of failures, ages, and since when and why an object is suspended.
+    /// The output format; wide shows class, cause and place of failures, ages, and since when and why an object is suspended.
     #[arg(short, long, global = true, value_enum, default_value_t = Output::Table)]
     output: Output,
 }
@@ -207,7 +207,7 @@ fn of_kind(
         headings.extend(columns().map(|column| column.heading()));
         headings.extend(["Ready", "Message"]);
         if how.output == Output::Wide {
-            headings.extend(["Error class", "Place", "Age", "Suspended since"]);
+            headings.extend(["Error class", "Cause", "Place", "Age", "Suspended since"]);
         }
     }
     let row = |object: &Value| {
@@ -226,6 +226,7 @@ fn of_kind(
         row.extend([status, message]);
         if how.output == Output::Wide {
             row.push(classes.of(object).unwrap_or_default().to_owned());
+            row.push(classes.causes(object).unwrap_or_default().replace('\n', "; "));
             row.push(classes.places(object).unwrap_or_default().replace('\n', "; "));
             row.push(suspension::age(object));
             row.push(suspension::summary(kind, object));

@@ -95,13 +95,12 @@ async fn reconcile(
     Ok(())
 }
 
-/// A failure with the places of the objects that failed, if an event names them.
+/// A failure with causes and places of the objects that failed, if an event names them.
 async fn placed(session: &Session, object: &Value, failure: Failure) -> Failure {
     let classes = Classes::read(session, Some(&session.namespace), [object]).await;
-    match classes.places(object) {
-        Some(places) => failure.hint(places),
-        None => failure,
-    }
+    let known: Vec<&str> =
+        [classes.causes(object), classes.places(object)].into_iter().flatten().collect();
+    if known.is_empty() { failure } else { failure.hint(known.join("\n")) }
 }
 
 /// Kinds with a source.

@@ -1,10 +1,13 @@
 //! How passes over Kustomizations fail.
 
+use std::collections::BTreeMap;
+
 use sluice_api::names::reasons::{BUILD_FAILED, HEALTH_CHECK_FAILED, INVALID_CEL_EXPRESSION};
 use sluice_base::place::Place;
+use sluice_kstatus::Cause;
 use sluice_runtime::class::ErrorClass;
 use sluice_runtime::outcome::{FailedObject, Failure, Stop};
-use sluice_ssa::Unhealthy;
+use sluice_ssa::{ObjectId, Unhealthy};
 
 /// In front of errors that no retry fixes.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -35,6 +38,7 @@ pub(super) fn objects_failed(
         class: failure.class,
         message: failure.message.clone(),
         place: failure.place.clone(),
+        causes: Vec::new(),
     });
     Failure { objects: objects.collect(), ..Failure::new(class, reason, message) }.into()
 }
@@ -51,18 +55,29 @@ pub(super) fn places_failed(
         class,
         message: String::new(),
         place: Some(place),
+        causes: Vec::new(),
     });
     Failure { objects: objects.collect(), ..Failure::new(class, reason, message) }.into()
 }
 
-/// Objects did not become healthy.
-pub(super) fn unhealthy(message: String, objects: &[Unhealthy]) -> Stop {
+/// Objects did not become healthy, for causes that their pods and events name.
+pub(super) fn unhealthy(
+    message: String,
+    objects: &[Unhealthy],
+    causes: &BTreeMap<ObjectId, Vec<Cause>>,
+) -> Stop {
     let class = ErrorClass::Health;
     let objects = objects.iter().take(MOST_OBJECTS).map(|unhealthy| FailedObject {
         object: Some(unhealthy.key.to_string()),
         class,
         message: format!("status: '{}'", unhealthy.seen.status),
         place: unhealthy.place.clone(),
+        causes: causes
+            .get(&unhealthy.key.id)
+            .into_iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect(),
     });
     let failure = Failure::new(class, HEALTH_CHECK_FAILED, message);
     Failure { objects: objects.collect(), ..failure }.into()

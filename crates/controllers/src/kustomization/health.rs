@@ -89,7 +89,8 @@ impl Kustomizations {
                 let message = error.to_string();
                 pass.conditions.set(HEALTHY, ConditionStatus::False, HEALTH_CHECK_FAILED, &message);
                 let message = format!("health check failed after {took}: {message}");
-                Err(unhealthy(message, error.objects()))
+                let causes = wait.applier.causes(error.objects()).await;
+                Err(unhealthy(message, error.objects(), &causes))
             }
         }
     }

@@ -79,12 +79,12 @@ impl tracing::Subscriber for Log {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// The annotation with the places of the newest event about a Kustomization that has one.
-async fn place(ground: &Ground, name: &str) -> Option<String> {
+/// An annotation of the newest event about a Kustomization.
+async fn annotation(ground: &Ground, name: &str, wanted: &str) -> Option<String> {
     let api = ground.api("v1", "Event", Some("apps"));
     let list = api.list(&kube::api::ListParams::default()).await.unwrap();
     let about = list.items.into_iter().filter(|it| it.data["involvedObject"]["name"] == name);
-    about.last().and_then(|event| event.metadata.annotations?.get("sluice.dev/place").cloned())
+    about.last().and_then(|event| event.metadata.annotations?.get(wanted).cloned())
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,10 +124,34 @@ async fn failures_name_file_line_and_patch_in_event_and_log() {
         ground.apply(app.clone()).await;
         let failed = ground.until(&app, |it| said(it, "Ready").starts_with(words)).await;
         let ready = said(&failed, "Ready");
-        assert!(!ready.contains(".yaml:"), "Ready has Flux's own text: {ready}");
-        assert_eq!(place(&ground, name).await.as_deref(), Some(place_of), "{name}");
+        let place = annotation(&ground, name, "sluice.dev/place").await;
+        assert_eq!(place.as_deref(), Some(place_of), "{name}");
         let lines = log.0.lock().unwrap().clone();
         let in_log = place_of.split_once(": ").map_or(place_of, |(_, place)| place);
+        assert!(!ready.contains(in_log), "Ready has Flux's own text: {ready}");
         assert!(lines.iter().any(|line| line.contains(in_log)), "{name}: {lines:#?}");
     }
+}
+
+/// A bad image is named with its pod and reason, in the event and in the log.
+#[tokio::test(start_paused = true)]
+async fn a_bad_image_is_named_with_its_pod_and_reason() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let (path, deploy) = FILES[0];
+    let deploy = deploy.replace(
+        "metadata: {labels: {app: web}}",
+        "metadata: {labels: {app: web}, annotations: {sluice.dev/simulate: image-pull-error}}",
+    );
+    let ground = Ground::with(&[(path, &deploy)], |_| {}).await;
+    let app = kustomization("app", "base", json!({"wait": true, "timeout": "1m"}));
+    ground.apply(app.clone()).await;
+    let words = "False HealthCheckFailed: health check failed after 1m";
+    let failed = ground.until(&app, |it| said(it, "Ready").starts_with(words)).await;
+    assert!(!said(&failed, "Ready").contains("Pod/"), "Ready has Flux's own text");
+    let cause = annotation(&ground, "app", "sluice.dev/cause").await.unwrap_or_default();
+    assert!(cause.starts_with("Deployment/apps/web: Pod/apps/web-"), "{cause}");
+    assert!(cause.contains("Image") && cause.contains("registry.test/web"), "{cause}");
+    let lines = log.0.lock().unwrap().clone();
+    assert!(lines.iter().any(|line| line.contains("Pod/apps/web-")), "{lines:#?}");
 }

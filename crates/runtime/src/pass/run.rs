@@ -233,7 +233,8 @@ impl<K: Kind> Pass<'_, K> {
             let Some(resource) = &one.object else { continue };
             let (class, error) = (one.class.as_str(), &one.message);
             let place = one.place.as_ref().map(ToString::to_string);
-            error!(object = %self.key, revision, resource, errorClass = class, place, error, "Object failed");
+            let cause = (!one.causes.is_empty()).then(|| one.causes.join("\n"));
+            error!(object = %self.key, revision, resource, errorClass = class, place, cause, error, "Object failed");
         }
         let place = places(&failure.objects);
         let (class, reason) = (failure.class.as_str(), &failure.reason);
