@@ -37,12 +37,11 @@ pub(crate) async fn with_remote_bases<T, E>(
     let answer = |need: Need| {
         let egress = &egress;
         async move {
-            let egress = match egress.get() {
-                Some(egress) => egress,
-                None => {
-                    let made = network(content_hosts).map_err(Ended::Command)?;
-                    egress.get_or_init(|| made)
-                }
+            let egress = if let Some(egress) = egress.get() {
+                egress
+            } else {
+                let made = network(content_hosts).map_err(Ended::Command)?;
+                egress.get_or_init(|| made)
             };
             Ok(match need {
                 Need::File(url) => needs::fetch_file(egress, &url).await,

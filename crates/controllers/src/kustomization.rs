@@ -318,7 +318,7 @@ impl Reconcile for Kustomizations {
             self.warn(&mut pass).await
         } else {
             self.schedule.begin(&key);
-            let next = pass.run(self).await;
+            let next = Box::pin(pass.run(self)).await;
             self.schedule.end(&key, next);
             next
         };

@@ -191,15 +191,15 @@ mod tests {
 
     use super::causes;
 
-    fn owned(kind: &str, name: &str, by: &str, rest: Value) -> Value {
+    fn owned(kind: &str, name: &str, by: &str, rest: &Value) -> Value {
         let mut object = json!({"kind": kind, "metadata": {"name": name, "namespace": "apps", "uid": name,
             "ownerReferences": [{"uid": by}]}});
         object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         object
     }
 
-    fn pod(name: &str, status: Value) -> Value {
-        owned("Pod", name, "set", json!({"status": status}))
+    fn pod(name: &str, status: &Value) -> Value {
+        owned("Pod", name, "set", &json!({"status": status}))
     }
 
     fn waiting(reason: &str, message: &str) -> Value {
@@ -220,36 +220,36 @@ mod tests {
             "Pod",
             "a",
             "set",
-            json!({"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}),
+            &json!({"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}),
         );
         let claim = json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "apps"}, "status": {"phase": "Pending"}});
         let webhook = json!({"type": "Warning", "reason": "FailedCreate", "message": "failed calling webhook \"a\"",
             "involvedObject": {"kind": "ReplicaSet", "namespace": "apps", "name": "set", "uid": "set"}});
         let foreign = json!({"type": "Warning", "reason": "Failed", "message": "x", "involvedObject": {"uid": "other"}});
-        let set = || owned("ReplicaSet", "set", "web", json!({}));
+        let set = || owned("ReplicaSet", "set", "web", &json!({}));
         let cases: [(Vec<Value>, Vec<Value>, &[&str]); 8] = [
             (
                 vec![
                     set(),
-                    pod("a", waiting("ErrImagePull", "")),
-                    pod("b", waiting("ErrImagePull", "")),
+                    pod("a", &waiting("ErrImagePull", "")),
+                    pod("b", &waiting("ErrImagePull", "")),
                 ],
                 vec![],
                 &["Pod/apps/a: ErrImagePull: image \"registry.test/web:9\""],
             ),
             (
-                vec![set(), pod("a", unscheduled)],
+                vec![set(), pod("a", &unscheduled)],
                 vec![],
                 &["Pod/apps/a: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu."],
             ),
-            (vec![set(), pod("a", ended)], vec![], &["Pod/apps/a: OOMKilled: exit code 137"]),
+            (vec![set(), pod("a", &ended)], vec![], &["Pod/apps/a: OOMKilled: exit code 137"]),
             (
-                vec![set(), pod("a", crashing)],
+                vec![set(), pod("a", &crashing)],
                 vec![],
                 &["Pod/apps/a: CrashLoopBackOff: back-off 10s, last exit code 1"],
             ),
             (
-                vec![owned("ReplicaSet", "set", "web", quota)],
+                vec![owned("ReplicaSet", "set", "web", &quota)],
                 vec![],
                 &[
                     "ReplicaSet/apps/set: FailedCreate: pods \"web\" is forbidden: exceeded quota: small",
@@ -265,7 +265,7 @@ mod tests {
                 vec![webhook, foreign],
                 &["ReplicaSet/apps/set: FailedCreate: failed calling webhook \"a\""],
             ),
-            (vec![set(), pod("a", waiting("ContainerCreating", ""))], vec![], &[]),
+            (vec![set(), pod("a", &waiting("ContainerCreating", ""))], vec![], &[]),
         ];
         let web = json!({"kind": "Deployment", "metadata": {"name": "web", "namespace": "apps", "uid": "web"}});
         for (others, events, expected) in cases {
@@ -274,6 +274,6 @@ mod tests {
             assert_eq!(found, expected);
         }
         let other = json!({"kind": "Deployment", "metadata": {"name": "other", "uid": "other"}});
-        assert_eq!(causes(&other, &[pod("a", waiting("ErrImagePull", ""))], &[]), []);
+        assert_eq!(causes(&other, &[pod("a", &waiting("ErrImagePull", ""))], &[]), []);
     }
 }

@@ -251,10 +251,10 @@ mod tests {
             match told {
                 WatchEvent::Restarted => log.push("begins".to_owned()),
                 WatchEvent::Applied(meta) => {
-                    log.push(format!("is {}", meta.name.unwrap_or_default()))
+                    log.push(format!("is {}", meta.name.unwrap_or_default()));
                 }
                 WatchEvent::Deleted(meta) => {
-                    log.push(format!("gone {}", meta.name.unwrap_or_default()))
+                    log.push(format!("gone {}", meta.name.unwrap_or_default()));
                 }
                 WatchEvent::Synced => log.push("listed".to_owned()),
                 WatchEvent::Ended(_) => log.push("ended".to_owned()),

@@ -12,8 +12,8 @@ use sluice_runtime::events::Severity;
 use sluice_runtime::gate::Moment;
 use sluice_runtime::outcome::Stop;
 use sluice_ssa::{
-    Action, Applier, ApplyError, ApplyOptions, ChangeSet, DeleteOptions, Desired, HealthChecks,
-    IgnoreRules, Inventory, Owner, jobs_with_ttl, outdated,
+    Action, Applier, ApplyError, ApplyOptions, ChangeSet, DeleteError, DeleteOptions, Desired,
+    HealthChecks, IgnoreRules, Inventory, Owner, jobs_with_ttl, outdated,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -208,7 +208,7 @@ impl Kustomizations {
             Err(error) => (error.changes.clone(), Some(error)),
         };
         let kept = self.keep(pass, &changes, &claims);
-        let survivors = failed.as_ref().map(|error| error.survivors()).unwrap_or_default();
+        let survivors = failed.as_ref().map(DeleteError::survivors).unwrap_or_default();
         let left = inventory::after_prune(settings, new, &kept, survivors);
         pass.status.inventory = Some(left.write());
         if let Some(error) = failed {

@@ -64,14 +64,14 @@ impl Kustomizations {
         tokio::pin!(waiting);
         let message = wait.progress.text("Running health checks");
         pass.conditions.mark_reconciling(PROGRESSING, &message);
-        let outcome = match tokio::time::timeout(ANNOUNCED_AFTER, waiting.as_mut()).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                pass.update_time();
-                pass.conditions.set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
-                pass.write().await?;
-                waiting.await
-            }
+        let soon = tokio::time::timeout(ANNOUNCED_AFTER, waiting.as_mut()).await;
+        let outcome = if let Ok(outcome) = soon {
+            outcome
+        } else {
+            pass.update_time();
+            pass.conditions.set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
+            pass.write().await?;
+            waiting.await
         };
         let took = go_duration(pass.elapsed().saturating_sub(began));
         pass.update_time();

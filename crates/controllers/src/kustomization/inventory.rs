@@ -134,9 +134,8 @@ mod tests {
             ("a", "b", "c", Some("abc")),
             ("", "", "x", Some("x")),
         ] {
-            let mut changes = ChangeSet::default();
-            changes.entries =
-                keys(applied).into_iter().map(|key| Change::new(key, Action::Created)).collect();
+            let entries = keys(applied).into_iter().map(|key| Change::new(key, Action::Created));
+            let changes = ChangeSet { entries: entries.collect() };
             let settings = Settings::default();
             let found =
                 after_failed_apply(&settings, &inventory(old), &changes, &inventory(in_doubt));

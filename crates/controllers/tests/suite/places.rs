@@ -83,8 +83,9 @@ impl tracing::Subscriber for Log {
 async fn annotation(ground: &Ground, name: &str, wanted: &str) -> Option<String> {
     let api = ground.api("v1", "Event", Some("apps"));
     let list = api.list(&kube::api::ListParams::default()).await.unwrap();
-    let about = list.items.into_iter().filter(|it| it.data["involvedObject"]["name"] == name);
-    about.last().and_then(|event| event.metadata.annotations?.get(wanted).cloned())
+    let mut events = list.items.into_iter().rev();
+    let newest = events.find(|it| it.data["involvedObject"]["name"] == name);
+    newest.and_then(|event| event.metadata.annotations?.get(wanted).cloned())
 }
 
 #[tokio::test(start_paused = true)]

@@ -36,7 +36,7 @@ const FILES: &[(&str, &str)] = &[
 fn tree(more: &[(&str, &str)]) -> MemoryTree {
     let mut tree = MemoryTree::default();
     for (path, content) in FILES.iter().chain(more) {
-        tree.insert(&format!("/src/{path}"), *content);
+        tree.insert(format!("/src/{path}"), *content);
     }
     tree
 }

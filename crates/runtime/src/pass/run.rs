@@ -213,7 +213,7 @@ impl<K: Kind> Pass<'_, K> {
                 }
                 (waiting.next, End::Retrying)
             }
-            Stop::Held(hold) => self.hold(controller, hold),
+            Stop::Held(hold) => self.hold(controller, &hold),
             Stop::Restart(replaced) => {
                 info!(object = %self.key, "{replaced}");
                 (Next::After(Duration::ZERO), End::Retrying)
@@ -250,7 +250,7 @@ impl<K: Kind> Pass<'_, K> {
     }
 
     /// What is installed keeps the conditions that it had, with Held beside them; what is not waits with Ready Unknown.
-    fn hold<R: Reconciler<Kind = K>>(&mut self, controller: &R, hold: Hold) -> (Next, End) {
+    fn hold<R: Reconciler<Kind = K>>(&mut self, controller: &R, hold: &Hold) -> (Next, End) {
         info!(object = %self.key, "{}", hold.message);
         self.conditions.restore(self.read.clone());
         self.conditions.remove(RECONCILING);

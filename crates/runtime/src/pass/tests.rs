@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -151,13 +151,15 @@ impl Ground {
     }
 }
 
+/// What a pass is about, how it ends, when the next is due, and the conditions then.
+type Case = (&'static str, fn(Next) -> Result<Next, Stop>, Next, &'static [&'static str]);
+
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_pass_is_reported_alike_for_every_kind() {
     let begin = |pass: &mut Pass<'_, Kustomization>| {
         pass.conditions.mark_reconciling("Progressing", "working");
     };
     let soon = Next::After(Duration::from_secs(30));
-    type Case = (&'static str, fn(Next) -> Result<Next, Stop>, Next, &'static [&'static str]);
     let retried = "Reconciling True ProgressingWithRetry working";
     let cases: [Case; 7] = [
         (
@@ -264,7 +266,7 @@ async fn requests_finalizers_and_suspension_are_the_cores() {
     let object = ground.api.get("it").await.unwrap();
     assert_eq!(object.finalizers(), ["finalizer.test/it"]);
     assert_eq!(ground.status().await["lastHandledReconcileAt"], "now");
-    ground.api.delete("it", &Default::default()).await.unwrap();
+    ground.api.delete("it", &DeleteParams::default()).await.unwrap();
     ground.observe().await;
     let never = |_: &mut Pass<'_, Kustomization>| panic!("it is deleted");
     assert_eq!(ground.run(never).await, Next::Event);

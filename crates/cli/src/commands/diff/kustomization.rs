@@ -127,10 +127,10 @@ impl Comparison<'_> {
         if !failures.is_empty() {
             let failure = Failure::flux(failures.join(", "));
             let hints: Vec<String> = places.into_iter().chain(advice).collect();
-            return Err(match hints.is_empty() {
-                true => failure,
-                false => failure.hint(hints.join("\nhint: ")),
-            });
+            if hints.is_empty() {
+                return Err(failure);
+            }
+            return Err(failure.hint(hints.join("\nhint: ")));
         }
         if typed.spec.prune
             && let Some(stored) = typed.status.and_then(|status| status.inventory)

@@ -27,6 +27,6 @@ fn component(definition: &Value) -> Option<&'static str> {
     if let Some(controller) = Controller::of_group(group) {
         return Some(controller.name());
     }
-    let fits = |of: &Option<&str>| of.is_none_or(|of| of == kind);
-    ELSEWHERE.iter().find(|(_, of, only)| *of == group && fits(only)).map(|(name, ..)| *name)
+    let fits = |only: Option<&str>| only.is_none_or(|only| only == kind);
+    ELSEWHERE.iter().find(|(_, of, only)| *of == group && fits(*only)).map(|(name, ..)| *name)
 }

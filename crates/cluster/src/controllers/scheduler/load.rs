@@ -209,11 +209,11 @@ mod tests {
             }]},
             "status": {"phase": phase},
         });
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             pod["metadata"]["ownerReferences"] =
                 json!([{"controller": true, "uid": format!("u{}", number % 5)}]);
         }
-        if number % 11 == 0 {
+        if number.is_multiple_of(11) {
             pod["spec"]["affinity"] =
                 json!({"podAntiAffinity": {REQUIRED: [{"topologyKey": "host"}]}});
         }
