@@ -124,7 +124,8 @@ fn files_are_whole_or_altered_as_sops_says() {
         let path = folder.path().join(name);
         let place = path.to_string_lossy().into_owned();
         std::fs::write(&path, text).expect("it can be written");
-        let arguments = [&["encrypt", "--age", recipient], rule, &[place.as_str()]].concat();
+        // Not the subcommand: it has no flag for a MAC over the encrypted values only.
+        let arguments = [&["--encrypt", "--age", recipient], rule, &[place.as_str()]].concat();
         let sealed = run(&sops, &key_file, &arguments).unwrap_or_else(|| panic!("{text}"));
         let sealed = String::from_utf8(sealed).expect("it is text");
         let altered = sealed.replacen(before, after, 1);
